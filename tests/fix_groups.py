@@ -11,13 +11,15 @@ looked at through raw MQI calls (``fix_mqi``), never through the library under t
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -300,6 +302,18 @@ class Owner:
             flags = mqi.MQMF_LAST_MSG_IN_GROUP if last else mqi.MQMF_MSG_IN_GROUP
             assert handle.put(data, mqi.MQPMO_LOGICAL_ORDER, MsgFlags=flags).code == OK
         handle.close()
+
+    def own(self, properties: Mapping[str, Any]) -> dict[str, Any]:
+        """Return properties without those that an API exit adds to each message of this queue manager."""
+        return {name: value for name, value in properties.items() if name not in self._of_exit}
+
+    @functools.cached_property
+    def _of_exit(self) -> set[str]:
+        queue = self.eye.open("TEST.TEMPORARY.MODEL", mqi.MQOO_INPUT_SHARED | mqi.MQOO_OUTPUT)
+        assert queue.put(b"").code == OK
+        header = queue.get(mqi.MQGMO_PROPERTIES_FORCE_MQRFH2).data
+        assert queue.close() == OK
+        return set(re.findall(r"<(\w+)", header.decode("latin-1")))
 
     def set_attribute(self, selector: int, value: int) -> None:
         """MQSET on the queue."""

@@ -7,7 +7,7 @@ import pickle
 from embedded_tests.tables import table
 from mqgroups import errors
 from mqgroups.batch.errors import another_attempt
-from mqgroups.connection import retry
+from mqgroups.connection import authorities, retry
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import reasons
 from mqgroups.spark.errors import QueueReserved
@@ -174,3 +174,10 @@ def test_a_program_is_started_again_if_nothing_is_to_be_mended(error):
 def test_a_program_is_not_started_again_if_somebody_has_to_act(error):
     assert not error.clears_up
     assert not pickle.loads(pickle.dumps(error)).clears_up
+
+
+def test_the_profile_for_a_generated_name_is_the_name_as_it_was_asked_for():
+    """"*" matches zero or more characters within a qualifier; "**" is a qualifier (IBM MQ, "Using OAM generic profiles")."""
+    for makes in ("MQGROUPS.REPLY.*", "MQGROUPS.PUT.X*"):
+        said = authorities.to_open("MODEL", mq.MQOO_INPUT_EXCLUSIVE, makes=makes)
+        assert f"own name is checked too: SET AUTHREC PROFILE('{makes}') OBJTYPE(QUEUE)" in said

@@ -56,7 +56,7 @@ def interrupt_get(owner, committed=4, **more):
 def seen(owner, connection=None, **more):
     """Get all groups; returns name, properties and data of each, the first two asked before the first message."""
     with owner.consumer(connection, **more) as consumer:
-        return [(group.name, dict(group.properties), [message.data for message in group]) for group in consumer]
+        return [(group.name, owner.own(group.properties), [message.data for message in group]) for group in consumer]
 
 
 def on_queue(owner, *names, queue=None):
@@ -126,7 +126,6 @@ def test_each_segment_of_a_first_message_carries_the_groups_properties_also_afte
 # --- the producer that resumes
 
 
-@pytest.mark.usefixtures("no_api_exit")
 @statuses
 def test_a_producer_that_resumes_is_told_which_group_was_interrupted(owner, status):
     interrupt_put(owner, THIS[:6], name="orders 0815", properties=FILE)
@@ -195,19 +194,17 @@ def test_a_group_without_properties_has_none_after_one_that_has(owner):
     assert owner.records("get") == []
 
 
-@pytest.mark.usefixtures("no_api_exit")
 @statuses
 def test_a_consumer_that_resumes_in_the_middle_has_the_properties_all_the_same(owner, status):
     put(owner, name="orders 0815", properties=FILE)
-    before = interrupt_get(owner, status_layout=status)
+    before = owner.own(interrupt_get(owner, status_layout=status).properties)
     assert owner.data() == THIS[4:]
-    assert seen(owner, status_layout=status) == [("orders 0815", dict(before.properties), THIS[4:])]
-    assert {name: type(value) for name, value in before.properties.items()} == {
+    assert seen(owner, status_layout=status) == [("orders 0815", before, THIS[4:])]
+    assert {name: type(value) for name, value in before.items()} == {
         name: type(value) for name, value in {**FILE, "mqgroups.Name": ""}.items()
     }
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_a_consumer_that_left_a_group_early_has_them_when_the_group_comes_again(owner):
     put(owner, properties={"file": "a"})
     with owner.consumer() as consumer:
@@ -217,7 +214,7 @@ def test_a_consumer_that_left_a_group_early_has_them_when_the_group_comes_again(
                     if message.msg_seq_number == 6:
                         break
             else:
-                assert (group.resume_from, group.properties) == (4, {"file": "a"})
+                assert (group.resume_from, owner.own(group.properties)) == (4, {"file": "a"})
                 assert [message.data for message in group] == THIS[4:]
 
 
@@ -240,7 +237,6 @@ def test_what_json_does_not_have_comes_back_from_the_record_too(owner):
         assert math.isnan(found["not"])
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_a_message_that_is_in_no_group_has_its_own(owner):
     handle = owner.eye.open(owner.queue, mq.MQOO_OUTPUT)
     header = rfh2("<usr><file>a</file></usr>")
@@ -249,13 +245,12 @@ def test_a_message_that_is_in_no_group_has_its_own(owner):
     assert seen(owner) == [("", {"file": "a"}, [b"data"])]
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_properties_that_are_too_long_for_a_record_are_there_until_the_group_is_interrupted(owner):
     with owner.producer() as producer, producer.group() as group:
         group.put(b"0", properties={"long": "x" * MOST_BYTES})
         for payload in THIS[1:]:
             group.put(payload)
-    assert interrupt_get(owner).properties == {"long": "x" * MOST_BYTES}
+    assert owner.own(interrupt_get(owner).properties) == {"long": "x" * MOST_BYTES}
     assert owner.record("get")["properties"] is None
     with owner.consumer() as consumer:
         for group in consumer:
@@ -278,7 +273,6 @@ def test_a_record_keeps_the_properties_of_an_unfinished_group_only(owner):
         consumer.forget()
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_a_streamed_first_message_that_was_interrupted_has_the_groups_properties(owner):
     with owner.producer(segment_bytes=50) as producer, producer.group(properties={"file": "a"}) as group:
         group.put(bytes(250))
@@ -289,7 +283,7 @@ def test_a_streamed_first_message_that_was_interrupted_has_the_groups_properties
             break
     qmgr.close()
     with owner.consumer(stream=True) as consumer:
-        found = [(group.properties, [len(b"".join(message.chunks())) for message in group]) for group in consumer]
+        found = [(owner.own(group.properties), [len(b"".join(message.chunks())) for message in group]) for group in consumer]
     assert found == [({"file": "a"}, [150])]
 
 
@@ -316,7 +310,6 @@ def test_a_suspect_at_the_head_of_a_group_keeps_its_properties(make_owner, fault
     assert owner.on_queue("TEST.BACKOUT") == []
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_the_first_message_may_be_a_suspect_and_the_group_keeps_its_properties(make_owner):
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     put(owner, properties={"file": "a"})
@@ -324,7 +317,7 @@ def test_the_first_message_may_be_a_suspect_and_the_group_keeps_its_properties(m
         qmgr = owner.connect()
         next(iter(next(iter(owner.consumer(qmgr)))))
         qmgr.close()
-    assert interrupt_get(owner, 3).properties == {"file": "a"}
+    assert owner.own(interrupt_get(owner, 3).properties) == {"file": "a"}
     committed = owner.record("get")["msg_seq_number"]
     assert seen(owner) == [("", {"file": "a"}, THIS[committed:])]
     assert owner.data() == []

@@ -345,6 +345,26 @@ def test_which_level_answered(connection, finding):
     finding("command level", level)
 
 
+def test_who_has_what_a_principal_is_given(owner, mq, finding):
+    """``queues.mqsc`` has given authorities to PRINCIPAL('app'). MATCH(MEMBERSHIP) shows those of his groups, too."""
+    if mq.user is None:
+        pytest.skip("the tests connect without a user, to whom nothing was given")
+    client = MQSCClient(connection_of(owner.qmgr))
+    try:
+        _, texts = client.run(f"DISPLAY AUTHREC PROFILE('MQTEST.**') OBJTYPE(QUEUE) PRINCIPAL('{mq.user}') MATCH(MEMBERSHIP)")
+    except CommandRefused as error:
+        pytest.skip(f"the command server may not be asked: {error}")
+    finally:
+        client.close()
+    kinds = set(re.findall(r"ENTTYPE\((\w+)\)", " ".join(texts)))
+    finding(
+        "SET AUTHREC with PRINCIPAL gave authorities to",
+        " and ".join(sorted(kinds)) or "nobody",
+        "security policy",
+        {"PRINCIPAL": "user", "GROUP": "group"},
+    )
+
+
 def test_whether_an_api_exit_adds_properties(connection, queue, finding):
     assert connection.put1(queue).code == OK
     added = bool(shared_input(connection, queue).get(c.MQGMO_PROPERTIES_FORCE_MQRFH2).data)

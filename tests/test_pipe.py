@@ -263,7 +263,6 @@ def test_a_stream_goes_out_as_one_message(owner, side):
     assert side.found() == [whole([data * 3 for data in THIS[:2]])]
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_what_goes_out_has_the_properties_format_and_correl_id_it_was_put_with(owner, side, make_owner):
     owner.put_raw_group(THIS[:3])
     with side.open() as pipe:
@@ -277,7 +276,7 @@ def test_what_goes_out_has_the_properties_format_and_correl_id_it_was_put_with(o
                     outgoing.put("text", format="MYFMT")
     with make_owner(queue=side.queue).consumer() as consumer:
         found = [
-            (message.data, dict(message.properties), message.correl_id, message.format)
+            (message.data, side.owner.own(message.properties), message.correl_id, message.format)
             for group in consumer
             for message in group
         ]

@@ -53,7 +53,7 @@ DEFINE TOPIC(A.TOPIC.BELOW) TOPICSTR('a/b') REPLACE
         ("**.ABC", ["X.ABC", "X.Y.ABC", "ABC"], ["XABC", "ABC.X"]),
         ("A.**.C", ["A.C", "A.B.C", "A.B.B.C"], ["AB.C", "A.BC"]),
         ("A.B", ["A.B"], ["A/B", "AXB"]),
-        ("A**B*C", ["ABC", "AXBBXC"], ["ACB", "A.B.C"]),
+        ("A*B*C", ["ABC", "AXBBXC"], ["ACB", "A.B.C"]),
         # Each of these asterisks could stand for any number of the letters.
         ("*A" * 23 + "*B", ["A" * 23 + "B"], ["A" * 48]),
     ],
@@ -481,6 +481,9 @@ def test_records_are_displayed(grant, mqsc):
         ("SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) AUTHADD(GET)", "one of PRINCIPAL and GROUP is needed"),
         ("SET AUTHREC PROFILE(A) OBJTYPE(THING) PRINCIPAL(B) AUTHADD(GET)", "OBJTYPE.THING. is not one of"),
         ("SET AUTHREC OBJTYPE(QUEUE) PRINCIPAL(B) AUTHADD(GET)", "PROFILE is needed"),
+        # "Use the double asterisk (**) once in a profile name", as the name or as a qualifier (Using OAM generic profiles).
+        ("SET AUTHREC PROFILE('A.B**') OBJTYPE(QUEUE) PRINCIPAL(B) AUTHADD(GET)", "stands once, between dots"),
+        ("SET AUTHREC PROFILE('**.A.**') OBJTYPE(QUEUE) PRINCIPAL(B) AUTHADD(GET)", "stands once, between dots"),
         ("SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) PRINCIPAL(B)", "AUTHADD or AUTHRMV is needed"),
         ("SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) PRINCIPAL(B) AUTHADD(CONNECT)", "CONNECT is not an authority"),
         ("DELETE AUTHREC PROFILE(A) OBJTYPE(QUEUE) PRINCIPAL(B)", "there is no record"),
@@ -572,6 +575,8 @@ def test_records_are_set_and_inquired_by_pcf(commands, grant):
     assert commands.refusal("SET_AUTH_REC", {**given, cf.MQIACF_AUTH_ADD_AUTHS: [5]}) == failed(
         cf.MQRCCF_AUTH_VALUE_ERROR
     )
+    wrong = {**given, cf.MQCACF_AUTH_PROFILE_NAME: b"PCF**"}
+    assert commands.refusal("SET_AUTH_REC", wrong) == failed(cf.MQRCCF_PROFILE_NAME_ERROR)
     asked = {cf.MQIACF_AUTH_OPTIONS: 0x11, **record}
     (row,) = commands("INQUIRE_AUTH_RECS", asked)
     assert (row[cf.MQCACF_ENTITY_NAME].strip(b"\0 "), row[cf.MQIACF_AUTHORIZATION_LIST]) == (b"ann", [9, 11])

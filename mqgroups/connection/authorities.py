@@ -33,8 +33,7 @@ def to_open(queue: str, options: int, *, makes: str = "") -> str:
     said = f"It was opened for {asked}, which needs {', '.join(needed)}: {_line('QUEUE', queue, needed)}"
     if makes:
         # IBM's texts disagree whether the name counts (embedded reading "name of a dynamic queue"); on z/OS it does.
-        profile = f"{makes[:-1]}**" if makes.endswith("*") else makes
-        said += f". If that is there, the new queue's own name is checked too: {_line('QUEUE', profile, own)}"
+        said += f". If that is there, the new queue's own name is checked too: {_line('QUEUE', makes, own)}"
     if options & mq.MQOO_SET_IDENTITY_CONTEXT:
         said += f". SETID is needed for the queue manager too: {_line('QMGR', '', ['SETID'])}"
     return said

@@ -134,7 +134,6 @@ def test_two_writes_without_a_name_are_two_batches(target):
     assert target.groups() == groups("A")
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_columns_become_parts_of_the_message(target):
     data = pa.RecordBatch.from_pydict(
         {
@@ -148,7 +147,8 @@ def test_columns_become_parts_of_the_message(target):
         }
     )
     write(target, [data], groupBy="customer", sequenceColumn="at")
-    first, second = target.owner.on_queue(options=mqi.MQGMO_PROPERTIES_FORCE_MQRFH2)
+    first, _ = target.owner.on_queue(options=mqi.MQGMO_PROPERTIES_FORCE_MQRFH2)
+    _, second = target.owner.on_queue()
     assert b"<a dt='bin.hex'>01</a>" in first.data
     assert first.data.endswith(b"A:1")
     assert (first.md.CorrelId, first.md.Priority, second.md.Priority) == (b"C" * 24, 5, 5)

@@ -57,7 +57,6 @@ def put_with(owner, *messages, last=True, **md):
 # --- what is put
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_every_message_carries_the_span_of_its_unit_of_work(owner, spans):
     owner.put_group(THIS, commit_every=3, qmgr=owner.connect(propagate=True))
     puts = spans.named(f"put {owner.queue}")
@@ -66,7 +65,6 @@ def test_every_message_carries_the_span_of_its_unit_of_work(owner, spans):
     assert properties(owner, "traceparent") == list(zip(THIS, carried, strict=True))
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_with_trace_message_each_carries_its_own_span(owner, spans):
     owner.put_group(THIS, commit_every=3, qmgr=owner.connect(propagate=True, trace="message"))
     ended = spans()
@@ -75,7 +73,6 @@ def test_with_trace_message_each_carries_its_own_span(owner, spans):
     assert properties(owner, "traceparent") == list(zip(THIS, carried, strict=True))
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_with_trace_off_messages_carry_the_application_s_own_span(owner, spans):
     with spans.tracer.start_as_current_span("nightly load") as application:
         owner.put_group(THIS, qmgr=owner.connect(propagate=True, trace="off"))
@@ -131,7 +128,6 @@ READINGS = {
 }
 
 
-@pytest.mark.usefixtures("no_api_exit")
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize("control", [control for control in PROPCTL if control != "V6COMPAT"])
 def test_a_reader_sees_the_same_property_as_if_it_was_put_with_a_message_handle(make_owner, spans, control, reading):
@@ -210,7 +206,6 @@ def test_context_that_the_application_gives_in_an_mqrfh2_of_its_own_is_left_alon
     assert found == [(b"data", REMOTE, None), (b"data", traceparent(unit), "green"), (b"data", REMOTE, None)]
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_a_message_s_own_properties_and_its_context_go_together(owner, spans):
     with owner.producer(owner.connect(propagate=True), commit_every=9) as producer, producer.group() as group:
         group.put(b"0", properties={"colour": "green"})
@@ -284,7 +279,6 @@ def test_a_handle_that_cannot_be_had_breaks_nothing(owner, spans, faults, verb):
 # --- what is got
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_each_unit_of_work_links_to_the_units_of_work_that_put_its_messages(owner, spans):
     owner.put_group(THIS, commit_every=3, qmgr=owner.connect(propagate=True))
     puts = [ids(span) for span in spans.named(f"put {owner.queue}")]
@@ -294,7 +288,6 @@ def test_each_unit_of_work_links_to_the_units_of_work_that_put_its_messages(owne
     assert first.get_span_context().trace_id not in {trace_id for trace_id, _ in puts}
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_with_trace_message_each_message_links_to_where_it_was_put(owner, spans):
     owner.put_group(THIS, commit_every=3, qmgr=owner.connect(propagate=True, trace="message"))
     creates = [ids(span) for span in spans.named(f"create {owner.queue}")]
@@ -304,7 +297,6 @@ def test_with_trace_message_each_message_links_to_where_it_was_put(owner, spans)
     assert [linked(span) for span in ended if span.name == f"get {owner.queue}"] == [[], []]
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_a_consumer_that_resumes_in_the_middle_of_a_group_links_to_its_producer(owner, spans):
     owner.put_group(THIS, commit_every=100, qmgr=owner.connect(propagate=True))
     (put_,) = spans.named(f"put {owner.queue}")
@@ -315,7 +307,6 @@ def test_a_consumer_that_resumes_in_the_middle_of_a_group_links_to_its_producer(
     assert [linked(span) for span in gets] == [[ids(stopped_after), ids(put_)], [ids(put_)]]
 
 
-@pytest.mark.usefixtures("no_api_exit")
 @pytest.mark.parametrize("control", PROPCTL)
 @pytest.mark.parametrize("propagate", [False, True])
 def test_the_application_sees_the_message_as_if_there_were_no_context(make_owner, spans, control, propagate):
@@ -358,7 +349,6 @@ def test_context_that_is_none_is_no_link(owner, spans, value):
     assert got.links == ()
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_what_is_moved_to_the_backout_queue_keeps_its_context(make_owner, spans):
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     owner.put_group(THIS, commit_every=100, qmgr=owner.connect(propagate=True))
@@ -459,7 +449,6 @@ def test_with_ibmmq_s_propagation_active_context_is_put_once(owner, spans, mqi):
     handle.close()
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_a_connection_of_the_application_s_own_is_traced_as_it_says(owner, mq, binding, spans):
     q_mgr = mq.connect(binding)
     owner.put_group(THIS, commit_every=9, qmgr=mqgroups.wrap(q_mgr, trace="message", propagate=True))

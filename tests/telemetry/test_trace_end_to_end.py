@@ -63,7 +63,6 @@ def values(span):
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in span.attributes}
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_a_group_can_be_followed_from_its_source_to_its_end_over_kills(owner, make_queue, program):
     target = make_queue()
     program.environment["TEST_TARGET"] = target

@@ -624,7 +624,6 @@ def test_a_record_that_was_salvaged_is_resumed_with_a_link_to_that(owner, spans)
     assert owner.get_groups() == [THIS]
 
 
-@pytest.mark.usefixtures("no_api_exit")
 def test_a_group_that_was_moved_is_a_span_and_keeps_its_context(owner, make_queue, spans):
     away = make_queue()
     owner.put_group(THIS, commit_every=100, qmgr=owner.connect(propagate=True))

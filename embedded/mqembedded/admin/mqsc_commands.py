@@ -14,7 +14,7 @@ from mqembedded.admin import forcing, stopping
 from mqembedded.admin.mqsc import Command, MQSCError
 from mqembedded.catalogue import Catalogue
 from mqembedded.objects.attributes import BY_KEYWORD, QUEUE_ATTRIBUTES, TYPE_NAMES, Attribute, Value
-from mqembedded.objects.authority import OBJECT_TYPES, Q_MGR_PROFILE, Entity, RecordKey
+from mqembedded.objects.authority import OBJECT_TYPES, Q_MGR_PROFILE, Entity, RecordKey, is_valid
 from mqembedded.objects.kinds import (
     ATTRIBUTES,
     Q_MGR_ATTRIBUTES,
@@ -287,6 +287,8 @@ def record_key(command: Command) -> RecordKey:
     profile = Q_MGR_PROFILE if object_type == "QMGR" else given.get("PROFILE", "")
     if not profile:
         raise refused(command, "PROFILE is needed")
+    if not is_valid(profile):
+        raise refused(command, f"PROFILE({profile}): ** stands once, between dots")
     return RecordKey(object_type, profile, entities[0])
 
 

@@ -118,13 +118,21 @@ def fits(profile: str, name: str) -> bool:
     return bool(_pattern(profile).fullmatch(name))
 
 
+def is_valid(profile: str) -> bool:
+    """Whether ``**`` is in a profile once at most, as a whole qualifier."""
+    return profile.count("**") == profile.split(".").count("**") <= 1
+
+
 def _is_generic(profile: str) -> bool:
     return "*" in profile or "?" in profile
 
 
 @cache
 def _pattern(profile: str) -> re.Pattern[str]:
-    """``?`` matches a character, ``*`` a qualifier or the rest of one, ``**`` any number of qualifiers, even none."""
+    """``?`` matches a character, ``*`` a qualifier or the rest of one, ``**`` any number of qualifiers, even none.
+
+    The profile must be valid (``is_valid``).
+    """
     pattern = ""
     qualifiers = profile.split(".")
     for number, qualifier in enumerate(qualifiers):

@@ -14,7 +14,7 @@ from mqembedded.admin import mqsc_commands, pcf
 from mqembedded.admin.commands.request import Request, Row, Shape, check_generic, integer, integers, text, texts
 from mqembedded.admin.mqsc import Command, MQSCError
 from mqembedded.admin.pcf import PCFError
-from mqembedded.objects.authority import OBJECT_TYPES, Q_MGR_PROFILE, WORDS, Entity, RecordKey, fits
+from mqembedded.objects.authority import OBJECT_TYPES, Q_MGR_PROFILE, WORDS, Entity, RecordKey, fits, is_valid
 from mqembedded.queue_manager import QueueManager
 from mqembedded.wire import pcf_constants as cf
 
@@ -165,7 +165,7 @@ def _keys(request: Request) -> list[RecordKey]:
     object_type = _object_type(request)
     if object_type == "QMGR":
         profile = Q_MGR_PROFILE
-    if not profile:
+    if not (profile and is_valid(profile)):
         raise PCFError(cf.MQRCCF_PROFILE_NAME_ERROR, cf.MQCACF_AUTH_PROFILE_NAME)
     entities = []
     for kind, identifier in _ENTITIES.items():
