@@ -130,7 +130,7 @@ def circles(arrows: Mapping[str, Collection[str]]) -> list[str]:
 
 
 def foreign_underscores(root: Path, friends: Collection[str] = ()) -> list[str]:
-    """Return where a module imports a name with an underscore, or reaches for one that its own folder does not define.
+    """Return where a module imports a name with an underscore, or reaches for one, that its own folder does not define.
 
     ``friends`` are names that any folder may use.
     """
@@ -140,7 +140,7 @@ def foreign_underscores(root: Path, friends: Collection[str] = ()) -> list[str]:
         own.setdefault(folder, set()).update(_names(text).defined)
     wrong = []
     for module, (folder, text) in texts.items():
-        wrong += [f"{module} imports {name}" for name in _names(text).imported]
+        wrong += [f"{module} imports {name}" for name in _names(text).imported if name not in own[folder]]
         wrong += [
             f"{module}, line {line}: {expression}"
             for name, line, expression in _names(text).reached
