@@ -98,24 +98,23 @@ class Owning(Settings):
     """Settings of every owner of a name.
 
     Attributes:
-        name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. One instance of a name works at a
-            time.
-        commit_every: how many messages a unit of work has at most; after a minute it ends too. Or ``Every(messages=, bytes=,
-            seconds=)``, which has only the limits that are given. A pipe counts the messages that it gets, and its units of work
+        name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. Only one process can work under a
+            name.
+        commit_every: how many messages a unit of work has at most; it also ends after a minute. Or ``Every(messages=, bytes=,
+            seconds=)``, which has only the limits that are given. A pipe counts the messages that it gets; its units of work
             also end before they exceed MAXUMSGS.
         status_model: the model queue that the status queue is made from if it does not exist.
-        status_layout: how status records are kept. ``"classic"`` gets the old record whenever it puts a new one; ``"segmented"``
-            puts records as segments of one message, which saves that MQGET. Not on z/OS. The layout can be changed at any
-            restart.
-        owner_wait_s: how long to wait for another owner of the same name to end, seconds.
+        status_layout: how status records are kept. ``"classic"`` gets the old record for each new one; ``"segmented"`` puts
+            records as segments of one message, which saves that MQGET. Not on z/OS. You can change the layout at any restart.
+        owner_wait_s: seconds to wait for another process of the same name to end.
         record_users: users whose status records are believed besides those of this program's own user. For example operators, or
-            the user that the program ran under before. As UserIdentifier of MQMD has them, up to 12 characters.
+            the user that the program had before. Up to 12 characters, as in MQMD.UserIdentifier.
         on_resume: called once, before the producer or consumer is returned, if an interrupted group was found. If it raises an
-            error, so does that call.
+            error, that call raises it.
         on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it raises an
-            error, so does the call during which this happened; ``group()`` goes on after the last commit.
-        on_progress: called after each commit of messages, with what is committed (``Progress``). If it raises an error, so does
-            the call that committed; the commit stands.
+            error, the call during which this happens raises it; ``group()`` goes on after the last commit.
+        on_progress: called with a ``Progress`` after each commit of messages. If it raises an error, the call that committed
+            raises it; the commit stands.
     """
 
     name: Annotated[str, _check_name]
@@ -149,18 +148,17 @@ class Putting(Owning):
     """Settings of producers and pipes.
 
     Attributes:
-        full_wait_s: how long to wait for room on a full queue, until puts are no longer inhibited, or until a cluster that is
-            refreshed knows the queue again, seconds.
+        full_wait_s: seconds to wait while the queue is full, inhibited for puts, or unknown after REFRESH CLUSTER.
         persistence: of the messages. If they are not persistent, a restart of the queue manager loses them, and the rest of their
             group cannot be consumed.
         priority: of the messages, 0 to 9; by default the queue's.
-        bind: how to bind to an instance of a cluster queue; ignored for other queues. ``"group"``: an instance is chosen for each
-            group (MQOO_BIND_ON_GROUP). ``"open"``: one for all groups, until the producer is closed or reconnects. DEFBIND is not
-            used. An interrupted group always goes on at its instance.
-        put_response: ``"async"`` does not wait for the queue manager at each message (MQPMO_ASYNC_RESPONSE). It is faster, most
-            if a round trip takes long. All messages are confirmed before their unit of work is committed. After a failure it is
-            put again synchronously, so that errors are the same, and name the message. ``"sync"`` waits at each message; so does
-            every producer on a wrapped connection and over local bindings.
+        bind: how to bind to an instance of a cluster queue, whatever DEFBIND says. ``"group"`` chooses an instance for each
+            group (MQOO_BIND_ON_GROUP), ``"open"`` one for all groups, until the producer is closed or reconnects. An interrupted
+            group always goes on at its instance.
+        put_response: ``"async"`` does not wait for the queue manager at each message (MQPMO_ASYNC_RESPONSE). It is faster over a
+            slow line. All messages are confirmed before their unit of work is committed. After a failure it is put again
+            synchronously, so that errors are the same, and name the message. ``"sync"`` waits at each message, as every producer
+            does on a wrapped connection and over local bindings.
     """
 
     full_wait_s: float = 30.0
@@ -180,23 +178,23 @@ class Getting(Owning):
     """Settings of consumers and pipes.
 
     Attributes:
-        wait_s: how long to wait for the next group before the iteration ends, seconds; ``None`` waits for ever.
-        group_wait_s: how long to wait for the next message inside a group before ``GroupStalled``, seconds.
-        complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE), so that one
-            that never is does not keep back the others.
-        convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. What it cannot
-            convert comes as it is, with its own CCSID. A message for the backout queue is moved as it was converted.
+        wait_s: seconds to wait for the next group before the iteration ends; ``None`` waits for ever.
+        group_wait_s: seconds to wait for the next message inside a group before ``GroupStalled``.
+        complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE), so that an
+            incomplete group does not hold up the others.
+        convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. Text that it
+            cannot convert keeps its CCSID. A message for the backout queue is moved as it was converted.
         codec: makes ``message.value`` of message data: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object with
             ``decode(data)``, which gets ``str`` for text. A message that it cannot decode (ValueError) is poison; text in a CCSID
             without a code page ends the loop with ``CcsidUnknown``, and is poison when its backout count has reached BOTHRESH.
-        poison: what to do with a message that makes its consumer fail whenever it is processed. It is detected only if the queue
-            has a BOTHRESH. ``"halt"`` raises ``PoisonMessage``; ``"quarantine"`` moves the rest of its group to the queue's
-            BOQNAME and raises ``GroupQuarantined``.
-        stalled: what to do with a group whose next message did not arrive within ``group_wait_s``. ``"halt"`` raises
-            ``GroupStalled``, at each start. ``"quarantine"`` waits once more; if nothing of the group has changed on the queue,
-            it moves the rest to the queue's BOQNAME and raises ``GroupQuarantined``.
-        on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed, to undo its
-            effects durably. If it raises an error, the group comes again.
+        poison: what to do with a message that fails whenever it is processed. It is detected only if the queue has a BOTHRESH.
+            ``"halt"`` raises ``PoisonMessage``; ``"quarantine"`` moves the rest of its group to the queue's BOQNAME and raises
+            ``GroupQuarantined``.
+        stalled: what to do with a group whose next message does not come within ``group_wait_s``. ``"halt"`` raises
+            ``GroupStalled``, at each start. ``"quarantine"`` waits once more; if nothing of the group has changed, it moves the
+            rest to BOQNAME and raises ``GroupQuarantined``.
+        on_abandon: called with the ``GroupAbandoned`` error before an abandoned group is committed, to undo its effects durably.
+            If it raises an error, the group comes again.
     """
 
     wait_s: float | None = None
@@ -219,10 +217,10 @@ class OfOneQueue(Owning):
     """Settings of an owner that works at one queue.
 
     Attributes:
-        queue: the queue. A producer's is a local, alias, remote or cluster queue; a consumer's a local queue, an alias of one, or
-            the instance of a cluster queue on this queue manager.
-        status_queue: the queue for the status record, on the connected queue manager; by default ``MQGROUPS.PUT.<name>`` for a
-            producer and ``MQGROUPS.GET.<name>`` for a consumer.
+        queue: the queue. Of a producer: a local, alias, remote or cluster queue. Of a consumer: a local queue, an alias of one,
+            or the instance of a cluster queue on this queue manager.
+        status_queue: the queue for the status record, on the connected queue manager; by default ``MQGROUPS.PUT.<name>`` or
+            ``MQGROUPS.GET.<name>``.
     """
 
     role: ClassVar[Role]
@@ -266,11 +264,11 @@ class Producing(Putting, OfOneQueue):
     """Settings of a group producer.
 
     Attributes:
-        segment_bytes: put messages that are longer than this as segments of this length; a unit of work may end between two
-            segments. By default only streams are put in segments, of 1 MiB. Not on z/OS.
+        segment_bytes: put longer messages as segments of this length; a unit of work may end between two segments. By default
+            only streams are put in segments, of 1 MiB. Not on z/OS.
         interrupted: what becomes of an interrupted group. ``"resume"``: the program puts the rest of it, now or after its next
-            start. ``"abandon"``: it is abandoned, for programs whose input is gone then, such as a request. That is done when an
-            exception leaves its block; otherwise at the next start, or when the next group begins.
+            start. ``"abandon"``, for input that does not come again, such as a request: the group is abandoned when an exception
+            leaves its block, at the next start, or when the next group begins.
     """
 
     role = Role.PUT
@@ -290,10 +288,10 @@ class Consuming(Getting, OfOneQueue):
     """Settings of a group consumer.
 
     Attributes:
-        max_message_length: the longest message to accept, bytes. The buffer starts smaller and grows as needed. A longer message
-            raises ``MessageTooLong``; ``poison="quarantine"`` moves it, for which it is got once.
+        max_message_length: the longest message to accept, bytes. A longer one raises ``MessageTooLong``; ``poison="quarantine"``
+            moves it, for which it is got once.
         stream: get a message that was put in segments one segment at a time (``Message.chunks``), with syncpoints between them,
-            instead of reassembled. ``data`` of such a message is then its first segment only.
+            instead of reassembled. ``data`` of such a message is its first segment only.
     """
 
     role = Role.GET

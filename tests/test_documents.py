@@ -131,6 +131,24 @@ def test_the_readme_counts_the_cases_that_the_page_of_guarantees_lists():
     assert readme == [sum(testing)]
 
 
+def test_every_page_of_ibm_that_a_page_cites_is_in_sources():
+    sources = (ROOT / "docs" / "reference" / "sources.md").read_text(encoding="utf-8")
+    titles = {
+        title for cell in re.findall(r"^\| q\d{6} \| (.+) \|$", sources, re.MULTILINE) for title in cell.split("; ")
+    }
+    cited = {
+        " ".join(title.split())
+        for page in DOCUMENTS
+        for titles_ in re.findall(r'IBM MQ, ("[^"]+"(?:, "[^"]+")*)', page.read_text(encoding="utf-8"))
+        for title in re.findall(r'"([^"]+)"', titles_)
+    }
+    assert len(cited) > 30
+    # A reason code is cited by its number, with which the title begins.
+    assert {
+        title for title in cited if title not in titles and not any(each.startswith(f"{title} (") for each in titles)
+    } == set()
+
+
 def test_every_example_is_listed():
     listed = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     not_programs = {"year.py"}
