@@ -19,6 +19,8 @@ WITH_MQ_CLIENT = $(if $(MQ_CLIENT),LD_LIBRARY_PATH=$(MQ_CLIENT)/lib64$(if $(LD_L
 one_of = $(or $($1_$(OF)),$(error make $1 OF=$(OF): there is only $(sort $(patsubst $1_%,%,$(filter $1_%,$(.VARIABLES))))))
 
 export PYTHON VENV MQ_CLIENT
+# Tests and demos start thousands of processes. Without bytecode each one compiles the package.
+unexport PYTHONDONTWRITEBYTECODE
 ifdef SPARK
 export PYTHONPATH := $(abspath build/spark-$(SPARK))
 endif

@@ -27,8 +27,16 @@ class SearchWithReasonCodes(SearchEnglish):
         return (len(word) == 4 and word.isdigit()) or super().word_filter(word)
 
 
+def add_diagrams(app: Sphinx, _page: str, _template: str, context: dict[str, object], _doctree: object) -> None:
+    """Give a page with diagrams what draws them in the reader's browser: the site's own copy of Mermaid, which is large."""
+    if '<pre class="mermaid">' in str(context.get("body")):
+        for file in ("mermaid.min.js", "diagrams.js"):
+            app.add_js_file(file)
+
+
 def setup(app: Sphinx) -> None:
     app.add_search_language(SearchWithReasonCodes)
+    app.connect("html-page-context", add_diagrams)
 
 
 extensions = [
@@ -57,8 +65,7 @@ html_static_path = ["_static"]
 html_extra_path = ["plain"]
 exclude_patterns = ["plain"]
 html_css_files = ["site.css"]
-# The diagrams are drawn in the reader's browser, by the site's own copy of Mermaid.
-html_js_files = ["mermaid.min.js", "diagrams.js", "search.js", "tables.js"]
+html_js_files = ["search.js", "tables.js"]
 html_use_index = False  # nothing leads to it; the search finds every name
 html_show_sourcelink = False
 html_copy_source = False

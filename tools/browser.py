@@ -37,12 +37,16 @@ class Browser:
 
     def open(self, url: str, width: int, scheme: str) -> None:
         """Open a page in a window of this width, in the colour scheme ``light`` or ``dark``; complaints are forgotten."""
-        self._ask(
-            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 500
-        )
+        self.resize(width)
         self._ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.complaints.clear()
         self._ask("Page.navigate", url=url)
+
+    def resize(self, width: int) -> None:
+        """Give the window another width."""
+        self._ask(
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 500
+        )
 
     def ask(self, expression: str) -> Any:
         """Return the value of an expression, or of its promise, in the page's script."""
@@ -101,6 +105,7 @@ def chromium(profile: Path) -> Iterator[Browser]:
         "--headless",
         "--no-sandbox",
         "--hide-scrollbars",
+        "--disable-gpu",  # it would be imitated by the processor
         "--remote-debugging-pipe",
         f"--user-data-dir={profile}",
     ]

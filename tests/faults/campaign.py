@@ -432,7 +432,7 @@ def main() -> int:
             for safeties in (CLUSTER_SAFETIES[:1], CLUSTER_SAFETIES):
                 runs.without(safeties, extents.without, setting)
     if arguments.readings or is_whole:
-        for turn, readings in enumerate(settings_of_readings(arguments.seed, combined=not arguments.short)):
+        for turn, readings in enumerate(settings_of_readings(arguments.seed, short=arguments.short)):
             runs.run(under_readings, Setting(setting.without, setting.binding, readings), turn)
     runs.write()
     return bool(runs.violations) or not runs.noticed

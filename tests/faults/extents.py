@@ -94,8 +94,8 @@ class Extents:
 
 
 _Table: TypeAlias = dict[str, tuple[float, float, float, float, float]]
-# Five forms: short; a glimpse of that under each reading that is not the usual one; a stride in each run of the tests, about 50
-# cases of each role; full; and a look of that under each reading, and under combinations of them.
+# Five forms: short; a glimpse of that under a few settings with all readings that are not the usual ones; a stride in each run of
+# the tests, about 50 cases of each role; full; and a look of that under each reading, and under combinations of them.
 _PLAIN: _Table = {
     "single": (0.12, 0.01, 0.05, 1, 0.2),
     "single_kills": (0.03, 0.003, 0.03, 1, 0.05),

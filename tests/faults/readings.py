@@ -12,6 +12,7 @@ from tests.faults.patterns import CLUSTER_ROLES
 # Under this one what a lost connection had stays hidden for a while.
 _CLOSES_FIRST = ("lost connection", "closes handles, then backs out")
 _COMBINATIONS = 4
+_SETTINGS_OF_SHORT = 10
 # What is put has properties.
 _WITH_PROPERTIES = ("dressed-put", "dressed-get", "sent")
 
@@ -37,16 +38,24 @@ def is_refused(pattern: Pattern, readings: Mapping[str, str]) -> bool:
     return has_properties and readings.get("properties on segments") == "refused with 2443"
 
 
-def settings_of_readings(seed: int, *, combined: bool) -> Iterator[dict[str, str]]:
-    """Yield each value that is not the usual one alone, then, if asked for, combinations that are drawn from the seed."""
+def settings_of_readings(seed: int, *, short: bool) -> Iterator[dict[str, str]]:
+    """Yield settings with values that are not the usual ones.
+
+    The full form has each value alone, then combinations that are drawn from the seed. The short form deals all values out to a
+    few settings, drawn too, so that each value is in one of them.
+    """
     others = {name: values[1:] for name, values in all_readings().items()}
-    seen = []
-    for name, values in others.items():
-        for value in values:
-            seen.append({name: value})
-            yield seen[-1]
+    alone = [(name, value) for name, values in others.items() for value in values]
     draw = random.Random(seed)
-    for _ in range(_COMBINATIONS if combined else 0):
+    if short:
+        dealt: list[dict[str, str]] = [{} for _ in range(max(_SETTINGS_OF_SHORT, *map(len, others.values())))]
+        for name, value in draw.sample(alone, len(alone)):
+            min((setting for setting in dealt if name not in setting), key=len)[name] = value
+        yield from dealt
+        return
+    seen = [{name: value} for name, value in alone]
+    yield from seen
+    for _ in range(_COMBINATIONS):
         names = draw.sample(sorted(others), draw.randint(2, len(others)))
         combination = {name: draw.choice(others[name]) for name in sorted(names)}
         if combination not in seen:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mqembedded import READINGS
 from mqgroups.put.group import OutgoingGroup
 from tests.faults.extents import FULL, GLIMPSE
 from tests.faults.patterns import PATTERNS, PROGRAMS
@@ -92,8 +93,16 @@ def test_a_case_can_be_run_again_by_its_name_and_shows_its_calls():
     assert any(line.split()[1:] == ["MQCMIT"] for line in printed)
 
 
+def test_the_short_form_has_each_value_of_a_reading_in_one_setting():
+    others = [{name: value} for name, values in READINGS.items() for value in values[1:]]
+    for seed in range(5):
+        dealt = [{name: value} for each in settings_of_readings(seed, short=True) for name, value in each.items()]
+        assert sorted(map(str, dealt)) == sorted(map(str, others))
+    assert list(settings_of_readings(1, short=False))[: len(others)] == others
+
+
 def test_under_the_readings_of_the_short_form_each_pattern_has_its_turn():
-    turns = [GLIMPSE.among(PATTERNS.values(), turn) for turn, _ in enumerate(settings_of_readings(1, combined=False))]
+    turns = [GLIMPSE.among(PATTERNS.values(), turn) for turn, _ in enumerate(settings_of_readings(1, short=True))]
     assert all([pattern.role for pattern in patterns] == [*PROGRAMS] for patterns in turns)
     assert {pattern for patterns in turns for pattern in patterns} == {*PATTERNS.values()}
     assert FULL.among(PATTERNS.values(), 1) == [*PATTERNS.values()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 from typing import Any
@@ -11,7 +12,13 @@ BINDINGS = ("pymqi", "ibmmq")
 
 def bindings(wanted: str) -> list[str]:
     """Return the installed bindings among ``wanted`` (``pymqi``, ``ibmmq`` or ``both``)."""
-    return [name for name in BINDINGS if wanted in (name, "both") and importlib.util.find_spec(name) is not None]
+    return [name for name in BINDINGS if wanted in (name, "both") and _is_installed(name)]
+
+
+# Each test asks, when it is collected.
+@functools.cache
+def _is_installed(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
 
 
 def loaded(name: str) -> Any:
