@@ -31,7 +31,7 @@ import mqgroups
 import mqgroups.connection.retry
 import mqgroups.get.cursor
 import mqgroups.status.units_of_work
-import mqgroups.status.witness
+import mqgroups.status.owner
 from embedded_tests.fix_mqi import OK, Connection, delete, failed
 from mqembedded import constants as mqi
 from mqgroups.connection.holder import connection_of
@@ -457,7 +457,7 @@ def clock(monkeypatch):
         tenacity,
         mqgroups.connection.retry,
         mqgroups.status.units_of_work,
-        mqgroups.status.witness,
+        mqgroups.status.owner,
         mqgroups.get.cursor,
     )
     for module in modules:

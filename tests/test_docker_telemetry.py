@@ -26,10 +26,11 @@ from mqgroups.cli.seen import Seen, SeenQueue
 from mqgroups.cli.watch_page import WatchPages
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import Role
+from mqgroups.core.restart import CommitOutcome
 from mqgroups.core.status import RecordState, StatusRecord
 from mqgroups.errors import ConnectionBroken
 from mqgroups.pages import metrics_page
-from mqgroups.telemetry import metrics
+from mqgroups.telemetry import events, metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.lag import REPORTS, observe_lag
 from mqgroups.telemetry.owner import OwnerTelemetry
@@ -164,16 +165,19 @@ def exposed():
 def everything_happens(telemetry):
     """Have each instrument record something."""
     end = GroupPosition(b"G" * 24, 3)
+    record = StatusRecord(Role.PUT, "N", RecordState.IN_GROUP, "O", 1, 1, "Q", b"G" * 24, 3, "QM_1")
     for why in None, ConnectionBroken("MQCMIT", "queue manager QM", 2, 2009):
-        telemetry.begin(1)
+        telemetry.take(events.UnitBegun(1))
         telemetry.messages.begin(1, telemetry.context).end()
         telemetry.settle(sc.COMMIT)
-        telemetry.ended(end, 3, why)
-    telemetry.group_ended(3)
-    record = StatusRecord(Role.PUT, "N", RecordState.IN_GROUP, "O", 1, 1, "Q", b"G" * 24, 3, "QM_1")
-    telemetry.resumed(record, 2, 0)
-    telemetry.concluded(sc.COMMITTED, in_doubt=True)
-    telemetry.concluded(sc.OWNERSHIP_LOST, in_doubt=False)
+        telemetry.take(
+            events.UnitCommitted(record, end, 3, 3, "", True, 0.0)
+            if why is None
+            else events.UnitBackedOut(end, end, 3, "", why, is_lost=False)
+        )
+    telemetry.take(events.GroupFound(record, 2, 0))
+    telemetry.take(events.OutcomeFound(CommitOutcome.COMMITTED, 1, 3, 2009))
+    telemetry.take(events.OutcomeFound(CommitOutcome.OWNERSHIP_LOST, 1, 0, 0))
     telemetry.poison(1, 3)
 
 

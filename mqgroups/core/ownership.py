@@ -63,7 +63,7 @@ class PendingCommit(NamedTuple):
     Attributes:
         record: that it leaves; ``None`` if it removes the record.
         position: in the group after it.
-        unit: the counts of the unit of work, if it has messages; for the witness.
+        unit: the counts of the unit of work, if it has messages; to be told.
         reason: MQCMIT's reason code if its answer was lost; else 0.
         ends_chain: whether a chain of segments ends with the record.
     """

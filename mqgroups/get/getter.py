@@ -231,9 +231,9 @@ class Getter:
         self.work.begun(self.owner)
         # A group's first message is always the first of its unit of work.
         if message.msg_seq_number == 1 and message.offset == 0:
-            self.owner.unit.set_first_msg_id(message.msg_id)
+            self.owner.set_first_msg_id(message.msg_id)
             if message.taken is not None:
-                self.owner.unit.set_properties(message.properties)
+                self.owner.set_properties(message.properties)
 
     def _wait_for_next(self) -> Message:
         self._stop_if_asked()

@@ -103,8 +103,8 @@ class Binding(Protocol):
     def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
         """MQCONNX. Returns (hconn, comp, reason).
 
-        The binding's QueueManager object, which will hold the handle, is added to ``made`` before the call, unless ``made`` has one
-        that is not connected. Raises ConfigurationError if this binding has no field for one of the arguments, or a secret cannot be read.
+        ``made`` gets the binding's QueueManager object, which will hold the handle, before the call; or it has one that is not
+        connected. Raises ConfigurationError if this binding has no field for one of the arguments, or a secret cannot be read.
         """
 
     def message_handle(

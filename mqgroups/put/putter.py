@@ -277,7 +277,7 @@ class Putter:
             if base.at_start:
                 self._destination.begins(pmo)
                 if kind.properties:
-                    self.owner.unit.set_properties(dict(kind.properties))
+                    self.owner.set_properties(dict(kind.properties))
             else:
                 self._destination.went(pmo, md)
             offset = 0 if whole else st.long_at(md, st.MD_OFFSET)

@@ -3,10 +3,9 @@
 units_of_work.py  begins, commits and backs out; recovers after a lost connection, a commit without an answer, or an interruption
 performer.py      makes the calls of the protocol (``core/protocol.py``)
 owner.py          one name's side of the units of work: where its group stands, and its record
-witness.py        tells telemetry, hooks and log what happens to an owner
 keeper.py         the interface for keeping a status record
 queue.py          one owner's status queue: its record is replaced in each unit of work, its anchor stays
 opening.py        opens a status queue, or makes it, and checks it
 records.py        the messages on a status queue as records, and the errors for messages that cannot be used
-hooks.py          the values and functions that tell an application about recovery
+hooks.py          the functions that tell an application about recovery and progress, and the values that they get
 """

@@ -9,12 +9,17 @@ made; the group can still be resumed at its last commit. A hook must not use the
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
+from mqgroups.connection.retry import ask
+from mqgroups.core.group_properties import name_of
 from mqgroups.core.modes import RoleName
+from mqgroups.core.restart import CommitOutcome, Expectations
 from mqgroups.errors import ConfigurationError, GroupAbandoned
+from mqgroups.telemetry.events import Event, GroupFound, OutcomeFound, UnitCommitted
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -124,6 +129,102 @@ class Hooks:
     on_resume: OnResume | None = None
     on_in_doubt: OnInDoubt | None = None
     on_progress: OnProgress | None = None
+
+
+class _Totals(NamedTuple):
+    """The counts of all units of work that ``on_progress`` was told of, and the number of the last one."""
+
+    began_s: float
+    messages: int = 0
+    data_bytes: int = 0
+    unit_of_work: int = 0
+
+
+class HookCalls:
+    """The calls of one owner's hooks. What happens is taken note of at once, and told later, when everything is consistent."""
+
+    def __init__(self, hooks: Hooks, whose: Expectations) -> None:
+        self._hooks = hooks
+        self._whose = whose
+        self._totals = _Totals(time.monotonic())
+        self._untold: list[tuple[Callable[[Any], None], InDoubt | Progress]] = []
+
+    def take(self, event: Event) -> None:
+        """Take note of an event. ``on_resume`` is called at once: nothing has been changed yet."""
+        if isinstance(event, UnitCommitted):
+            self._committed(event)
+        elif isinstance(event, OutcomeFound):
+            self._concluded(event)
+        elif isinstance(event, GroupFound):
+            self._resumed(event)
+
+    def tell(self) -> None:
+        """Call the hooks for what was taken note of since, in its order. They may raise errors."""
+        while self._untold:
+            call, told = self._untold.pop(0)
+            ask(call, told)
+
+    def _resumed(self, event: GroupFound) -> None:
+        if self._hooks.on_resume is None:
+            return
+        found = event.record
+        self._hooks.on_resume(
+            Resumed(
+                role=found.role.value,
+                name=found.name,
+                queue=found.queue,
+                group_id=found.group_id,
+                msg_seq_number=found.msg_seq_number,
+                offset=found.offset,
+                checkpoint=found.checkpoint,
+                group_name=name_of(found.properties),
+                epoch=event.epoch,
+                unit_of_work=found.unit_of_work,
+            )
+        )
+
+    def _concluded(self, event: OutcomeFound) -> None:
+        if self._hooks.on_in_doubt is None or not event.messages or event.outcome is CommitOutcome.OWNERSHIP_LOST:
+            return
+        told = InDoubt(
+            role=self._whose.role.value,
+            name=self._whose.name,
+            queue=self._whose.queue,
+            unit_of_work=event.number,
+            messages=event.messages,
+            reason=event.reason,
+            outcome="committed" if event.outcome is CommitOutcome.COMMITTED else "backed out",
+        )
+        self._untold.append((self._hooks.on_in_doubt, told))
+
+    def _committed(self, event: UnitCommitted) -> None:
+        before, record = self._totals, event.record
+        # A group can end without a message: in a quarantine of which nothing is left to move.
+        is_progress = event.messages or event.ends_group
+        if self._hooks.on_progress is None or not is_progress or record.unit_of_work == before.unit_of_work:
+            return
+        totals = _Totals(
+            before.began_s, before.messages + event.messages, before.data_bytes + event.data_bytes, record.unit_of_work
+        )
+        told = Progress(
+            role=self._whose.role.value,
+            name=self._whose.name,
+            queue=self._whose.queue,
+            group_id=record.group_id,
+            group_name=event.group_name,
+            msg_seq_number=record.msg_seq_number,
+            offset=record.offset,
+            group_ended=event.ends_group,
+            checkpoint=record.checkpoint,
+            unit_of_work=record.unit_of_work,
+            messages=event.messages,
+            data_bytes=event.data_bytes,
+            total_messages=totals.messages,
+            total_bytes=totals.data_bytes,
+            total_seconds=event.at_s - totals.began_s,
+        )
+        self._totals = totals
+        self._untold.append((self._hooks.on_progress, told))
 
 
 def checked_hook(what: str, function: _F) -> _F:

@@ -8,24 +8,54 @@ A producer or a consumer is one owner, a pipe is two. What is known of the name 
 from __future__ import annotations
 
 import logging
+import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 
+from mqgroups.connection.connection import Connection
 from mqgroups.core.group import AT_START, GroupPosition
+from mqgroups.core.group_properties import Value, kept, name_of
 from mqgroups.core.model import Persistence
-from mqgroups.core.next_record import Note, next_record, note_of
-from mqgroups.core.ownership import Ownership, PendingCommit
-from mqgroups.core.restart import position_of
-from mqgroups.core.status import Checkpoint, Done, Outgoing, RecordState
+from mqgroups.core.next_record import NO_NOTE, Note, next_record, note_of
+from mqgroups.core.ownership import Ownership, PendingCommit, Verdict
+from mqgroups.core.restart import CommitOutcome, position_of
+from mqgroups.core.status import Checkpoint, Done, Outgoing, RecordState, StatusRecord
 from mqgroups.core.to_copy import to_copy
-from mqgroups.errors import Stopped
+from mqgroups.errors import OwnershipLost, Stopped
 from mqgroups.printable import even_half_made
+from mqgroups.status.hooks import HookCalls, Hooks
 from mqgroups.status.keeper import Keeper
 from mqgroups.status.performer import Performer
-from mqgroups.status.witness import OpenUnit, Witness
+from mqgroups.telemetry import logs
+from mqgroups.telemetry.events import Event, GroupFound, OutcomeFound, UnitBackedOut, UnitCommitted
 from mqgroups.telemetry.owner import OwnerTelemetry
+
+_log = logging.getLogger("mqgroups")
+
+
+@dataclass(slots=True)
+class OpenUnit:
+    """One owner's part of the open unit of work; replaced after each commit or backout, so that its parts belong together.
+
+    Attributes:
+        note: the next status record's contents besides the position.
+        messages: how many messages were put, or got and processed; a segment counts as one.
+        data_bytes: their application data, in bytes.
+        to_put: how many more messages will be put before the unit of work ends.
+    """
+
+    note: Note = NO_NOTE
+    messages: int = 0
+    data_bytes: int = 0
+    to_put: int = 0
+
+    @property
+    def group_name(self) -> str:
+        """The name of the unit's group; empty if it has none, or is not begun."""
+        return name_of(self.note.properties)
 
 
 class Owner:
@@ -34,19 +64,28 @@ class Owner:
     Attributes:
         keeper: its status queue.
         unit: its part of the open unit of work.
-        witness, telemetry: are told what happens.
+        telemetry: its spans and metrics.
         in_hand: returns the position of the last message that was put or got.
-        resumed: the record found at the start, if a group was interrupted; else ``None``.
     """
 
-    def __init__(self, performer: Performer, number: int, keeper: Keeper, witness: Witness) -> None:
+    def __init__(self, performer: Performer, number: int, keeper: Keeper, connection: Connection, hooks: Hooks) -> None:
         self._performer = performer
         self._number = number
         self.keeper = keeper
-        self.witness = witness
-        self.telemetry: OwnerTelemetry = witness.telemetry
-        record = self.own.record
-        self.resumed = record if record is not None and record.state is RecordState.IN_GROUP else None
+        record, expected = self.own.record, self.own.expected
+        self._hook_calls = HookCalls(hooks, expected) if hooks != Hooks() else None
+        self.telemetry: OwnerTelemetry = OwnerTelemetry(
+            connection.telemetry,
+            expected.role.value,
+            expected.name,
+            expected.queue,
+            connection.place,
+            propagates=connection.propagates,
+        )
+        is_interrupted = record is not None and record.state is RecordState.IN_GROUP
+        self._found = (
+            GroupFound(record, self.own.epoch, time.time_ns()) if record is not None and is_interrupted else None
+        )
         self.unit = OpenUnit(note_of(record))
         self.in_hand: Callable[[], GroupPosition] = lambda: self.committed
 
@@ -67,6 +106,11 @@ class Owner:
         return to_copy(f"mqgroups check {{}} --role {expected.role.value}", expected.name)
 
     # --- what is committed
+
+    @property
+    def resumed(self) -> StatusRecord | None:
+        """The record found at the start, if a group was interrupted."""
+        return self._found.record if self._found is not None else None
 
     @property
     def committed(self) -> GroupPosition:
@@ -125,6 +169,14 @@ class Owner:
         """Note that no message is suspected any more: the one that was processed alone is not poison."""
         self.unit.note = self.unit.note._replace(suspect=None)
 
+    def set_properties(self, properties: Mapping[str, Value]) -> None:
+        """Note the properties of the group's first message, which is in the open unit of work."""
+        self.unit.note = self.unit.note._replace(properties=kept(properties))
+
+    def set_first_msg_id(self, msg_id: bytes) -> None:
+        """Note the MsgId of the group's first message, which is in the open unit of work."""
+        self.unit.note = self.unit.note._replace(first_msg_id=msg_id)
+
     def set_quarantine(self) -> None:
         """Note in the next record that the rest of the group goes to the backout queue."""
         self.unit.note = self.unit.note._replace(quarantine=True)
@@ -160,16 +212,57 @@ class Owner:
         self.unit = OpenUnit(note_of(self.own.record))
         self.keeper.unit_ended()
 
-    # --- for the application and the log
+    # --- what happens: each event is told once, when it is certain, even if a call is interrupted in between
+
+    def _tell(self, event: Event) -> None:
+        if self.telemetry.is_heard:
+            self.telemetry.take(event)
+        if self._hook_calls is not None:
+            self._hook_calls.take(event)
+
+    def call_hooks(self) -> None:
+        """Call ``on_in_doubt`` and ``on_progress`` for what has happened. They may raise errors."""
+        if self._hook_calls is not None:
+            self._hook_calls.tell()
 
     def tell_resumed(self) -> None:
-        """Call the application's ``on_resume`` if an interrupted group was found."""
-        if self.resumed is not None:
-            self.witness.resumed(self.resumed, self.own.epoch)
+        """Tell of an interrupted group, if one was found at the start."""
+        if self._found is not None:
+            self.telemetry.listen()
+            self._tell(self._found)
+
+    def committed_with(self, record: StatusRecord | None, unit: OpenUnit | None) -> None:
+        """Tell that a unit of work is committed, and has left this record; ``unit`` if it has messages."""
+        if record is None or not (self.telemetry.is_heard or self._hook_calls is not None):
+            return
+        ends_group = unit is not None and record.state is RecordState.COMPLETED
+        messages, data_bytes, name = (0, 0, "") if unit is None else (unit.messages, unit.data_bytes, unit.group_name)
+        at_s = time.monotonic()
+        self._tell(UnitCommitted(record, position_of(record), messages, data_bytes, name, ends_group, at_s))
 
     def backed_out(self, own: Ownership, why: BaseException | str) -> None:
-        """Tell the witness that the open unit of work is backed out; ``own`` is what was known before."""
-        self.witness.backed_out(own, self.unit, why, self.in_hand())
+        """Tell that the open unit of work is backed out; ``own`` is what was known before."""
+        if self.telemetry.is_heard:
+            # If one owner of a unit of work loses its name, all do; metrics count the loss for that one only.
+            is_lost = isinstance(why, OwnershipLost) and why.status_queue == own.kept.queue
+            unit = self.unit
+            self._tell(UnitBackedOut(own.position, self.in_hand(), unit.messages, unit.group_name, why, is_lost))
+
+    def concluded(self, verdict: Verdict) -> None:
+        """Tell what the record has shown of a unit of work, and log it if its commit was in doubt."""
+        before, outcome = verdict.before, verdict.outcome
+        event = _outcome(before, outcome)
+        self._tell(event)
+        if event.messages:
+            text = "%s %s: unit of work %d was %s"
+            who = before.expected
+            self.log(
+                _log, logging.WARNING, text, who.role.value, who.name, event.number, outcome.value, reason=event.reason
+            )
+
+    def replaced(self) -> None:
+        """Tell that another instance has the name."""
+        self._tell(_outcome(self.own, CommitOutcome.OWNERSHIP_LOST))
 
     def log(self, log: logging.Logger, level: int, text: str, *args: object, reason: int = 0) -> None:
         """Log a line with the structured fields, in the span of the open unit of work."""
@@ -178,11 +271,30 @@ class Owner:
 
     def log_fields(self, reason: int = 0) -> dict[str, str | int]:
         """Return the structured fields of a log record."""
-        return self.witness.log_fields(self.own, self.unit, self.in_hand(), reason)
+        own, in_hand = self.own, self.in_hand()
+        return logs.fields(
+            self.telemetry.place,
+            role=own.expected.role.value,
+            name=own.expected.name,
+            queue=own.expected.queue,
+            group_id=in_hand.group_id if not in_hand.at_start else b"",
+            group_name=self.unit.group_name,
+            msg_seq_number=in_hand.msg_seq_number,
+            unit_of_work=own.number,
+            reason=reason,
+            span=self.telemetry.span,
+        )
 
     @even_half_made
     def __repr__(self) -> str:
         return f"<Owner {self.name} of {self.own.expected.queue} uow={self.own.number}>"
+
+
+def _outcome(own: Ownership, outcome: CommitOutcome) -> OutcomeFound:
+    pending = own.pending
+    in_doubt = pending is not None and pending.reason and pending.unit is not None
+    messages = pending.unit.messages if pending is not None and in_doubt else 0
+    return OutcomeFound(outcome, own.number, messages, pending.reason if pending is not None else 0)
 
 
 def new_owner_id() -> str:

@@ -46,8 +46,8 @@ from mqgroups.status.hooks import Hooks
 from mqgroups.status.keeper import Keeper
 from mqgroups.status.owner import Owner
 from mqgroups.status.performer import Performer
-from mqgroups.status.witness import Witness
 from mqgroups.telemetry import semantic_conventions as sc
+from mqgroups.telemetry.events import RecoveryBegun, RecoveryEnded, UnitBegun
 
 _log = logging.getLogger("mqgroups")
 _T = TypeVar("_T")
@@ -122,9 +122,9 @@ class UnitsOfWork:
         """
         performer = self._performer
         performer.keepers[keeper.name] = keeper
-        own = performer.perform(protocol.found(keeper.kept, expected, owner_id))
-        performer.ownerships = (*performer.ownerships, own)
-        owner = Owner(performer, len(self.owners), keeper, Witness(self._connection, own, hooks))
+        found = performer.perform(protocol.found(keeper.kept, expected, owner_id))
+        performer.ownerships = (*performer.ownerships, found)
+        owner = Owner(performer, len(self.owners), keeper, self._connection, hooks)
         self.owners.append(owner)
         return owner
 
@@ -194,8 +194,10 @@ class UnitsOfWork:
 
         If another owner has begun before, the span is a child of that owner's span.
         """
-        others = (each.telemetry.context for each in self.owners if each is not owner)
-        owner.telemetry.begin(owner.own.number, next((context for context in others if context is not None), None))
+        if owner.telemetry.listen():
+            others = (each.telemetry.context for each in self.owners if each is not owner)
+            below = next((context for context in others if context is not None), None)
+            owner.telemetry.take(UnitBegun(owner.own.number, below))
 
     def release(self) -> None:
         """End a unit of work in which nothing was put or got."""
@@ -237,7 +239,8 @@ class UnitsOfWork:
 
     def settling(self) -> None:
         """Note for the span that the records are about to be put and committed."""
-        self._first.telemetry.settle(sc.COMMIT)
+        if self._first.telemetry.is_heard:
+            self._first.telemetry.settle(sc.COMMIT)
 
     def commit(self, endings: Mapping[Owner, PendingCommit]) -> None:
         """Put the owners' records and commit; raises MQIError, StatusError, ForeignSyncpoint.
@@ -251,20 +254,21 @@ class UnitsOfWork:
         except MQIError as error:
             self._first.telemetry.settled(error)
             raise
-        self._first.telemetry.settled()
+        if self._first.telemetry.is_heard:
+            self._first.telemetry.settled()
         self._are_committed(after)
 
     def _are_committed(self, after: Ownerships) -> None:
         for owner, own in zip(self.owners, after, strict=True):
             pending = owner.own.pending
             if pending is not None and own.pending is None:
-                owner.witness.committed(pending.record, pending.unit)
+                owner.committed_with(pending.record, pending.unit)
         self._performer.ownerships = after
         for owner in self.owners:
             owner.unit_ended()
         if not self.redoing:
             for owner in self.owners:
-                owner.witness.tell_progress()
+                owner.call_hooks()
 
     def note(self, owner: Owner) -> None:
         """Commit an owner's record with a new suspect and quarantine, in a unit of work of its own."""
@@ -340,7 +344,7 @@ class UnitsOfWork:
         self._lost = lost
         for owner in self.owners:
             if owner.keeper.name == lost.status_queue:
-                owner.witness.replaced(owner.own)
+                owner.replaced()
         return lost
 
     # --- recovery
@@ -385,15 +389,16 @@ class UnitsOfWork:
             text = "%r: still failing: %s. Trying again in %.2g s"
             first.log(_log, logging.WARNING, text, first, not_yet, pause_s, reason=not_yet.reason)
 
-        first.telemetry.recovering(error, first.own.number)
+        first.telemetry.listen()
+        first.telemetry.take(RecoveryBegun(error, first.own.number))
         try:
             self.redoing = True
             noticed = Patience(min(_NOTICED_S, connection.reconnect.wait_s))
             one_try = connection.retrying(noticed, OWNER_ACTIVE)
             connection.retrying(connection.reconnect, REDO_LATER, say, self.is_stopping)(one_try, again)
-            first.telemetry.recovered()
+            first.telemetry.take(RecoveryEnded())
         except BaseException as last:
-            first.telemetry.recovered(last)
+            first.telemetry.take(RecoveryEnded(last))
             # The traceback shows only this error; those before it are in the log.
             last.__suppress_context__ = True
             if not isinstance(last, MQIError):
@@ -467,12 +472,10 @@ class UnitsOfWork:
         with self._first.telemetry.in_span():
             verdicts = self._perform(protocol.settled(self._performer.ownerships))
         for owner, verdict in zip(self.owners, verdicts, strict=True):
-            owner.witness.concluded(
-                verdict, owner.log_fields(verdict.before.pending.reason if verdict.before.pending else 0)
-            )
+            owner.concluded(verdict)
             if verdict.outcome is CommitOutcome.COMMITTED:
                 if verdict.before.pending is not None:
-                    owner.witness.committed(verdict.after.record, verdict.before.pending.unit)
+                    owner.committed_with(verdict.after.record, verdict.before.pending.unit)
             else:
                 owner.backed_out(verdict.before, "connection lost")
         self._performer.ownerships = tuple(verdict.after for verdict in verdicts)
@@ -483,7 +486,7 @@ class UnitsOfWork:
 
     def _tell(self) -> None:
         for owner in self.owners:
-            owner.witness.tell()
+            owner.call_hooks()
 
     # --- the end
 

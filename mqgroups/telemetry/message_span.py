@@ -26,7 +26,7 @@ from mqgroups.telemetry.guard import guarded
 _BEFORE = otel_context.create_key("mqgroups-before")
 
 
-class Likeness(NamedTuple):
+class SpanTemplate(NamedTuple):
     """The common values of an owner's spans for one operation."""
 
     tracer: trace.Tracer
@@ -69,7 +69,12 @@ class MessageSpan(Timed, Span):
     __slots__ = ("_below", "_like", "_link", "_made", "_msg_id", "_msg_seq_number")
 
     def __init__(
-        self, like: Likeness, msg_seq_number: int, below: Context | None, link: Link | None = None, msg_id: bytes = b""
+        self,
+        like: SpanTemplate,
+        msg_seq_number: int,
+        below: Context | None,
+        link: Link | None = None,
+        msg_id: bytes = b"",
     ) -> None:
         """Begin the span now; ``below`` is the parent context. ``msg_id``: empty if it is not known."""
         self._like = like
@@ -153,7 +158,7 @@ class MessageSpan(Timed, Span):
 class MessageSpans:
     """The spans of an owner's messages, from one unit of work to the next."""
 
-    def __init__(self, like: Likeness) -> None:
+    def __init__(self, like: SpanTemplate) -> None:
         self._like = like
         # The spans of the open unit of work; the one in hand may have begun in the unit of work before.
         self._begun: list[Timed] = []

@@ -10,35 +10,46 @@
     recover ORDERS              an interrupted group was found at the start; linked to its last unit of work
 
 A resumed group starts a new trace, perhaps days later. The status record has the context of the last unit of work, and the first
-span of the new instance links to it. Nothing here can fail: see ``guard.py``. A driver calls ``begin`` with the first message of
-each unit of work, and ``ended`` when its outcome is known. A second ``begin`` without ``ended`` continues the same span.
+span of the new instance links to it. Nothing here can fail: see ``guard.py``. ``UnitBegun`` begins a span. A second one before
+the unit of work has ended continues the same span. While nobody listens (``is_heard``), nothing is told, so it costs nothing.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from opentelemetry import trace
 from opentelemetry.context import Context
+from opentelemetry.metrics import get_meter_provider
 from opentelemetry.trace import INVALID_SPAN, Link, Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.group_properties import name_of
-from mqgroups.core.status import StatusRecord
-from mqgroups.errors import MQIError
 from mqgroups.mqi.message import Message
 from mqgroups.printable import brief
 from mqgroups.telemetry import context, metrics
 from mqgroups.telemetry import semantic_conventions as sc
 from mqgroups.telemetry.context import TraceContext
+from mqgroups.telemetry.events import (
+    Event,
+    GroupFound,
+    OutcomeFound,
+    RecoveryBegun,
+    RecoveryEnded,
+    UnitBackedOut,
+    UnitBegun,
+    UnitCommitted,
+)
 from mqgroups.telemetry.guard import guarded
 from mqgroups.telemetry.message_span import (
-    Likeness,
     MessageSpan,
     MessageSpans,
+    SpanTemplate,
     application_context,
     end_span,
     error_type,
@@ -48,6 +59,10 @@ from mqgroups.telemetry.settings import EACH_MESSAGE, EACH_UNIT_OF_WORK, OFF, Te
 
 TRACER = trace.get_tracer(sc.SCOPE, schema_url=sc.SCHEMA_URL)
 _Attributes = dict[str, AttributeValue]
+# Where the API's own classes are, which record nothing.
+_SILENT = frozenset(
+    f"opentelemetry.{each}" for each in ("trace", "metrics", "metrics._internal", "metrics._internal.instrument")
+)
 
 
 class _NoSpans(trace.NoOpTracer):
@@ -67,12 +82,92 @@ def tracer(settings: TelemetrySettings) -> trace.Tracer:
 
 @dataclass(slots=True)
 class _Open:
-    """An operation in progress: its span, name and start time; for a unit of work also the context below its span."""
+    """An operation in progress: its span, name and start time."""
 
     span: Span
     operation: str
     began_s: float
+
+
+@dataclass(slots=True)
+class _OpenUnit(_Open):
+    """The open unit of work.
+
+    Attributes:
+        below: the context below its span; ``None`` if there is no span, because the tracer has failed.
+        has_message_spans: whether its messages have spans of their own.
+        settling: its commit or back out, once that has begun.
+        linked: the trace context of the message that its span was linked to last.
+    """
+
     below: Context | None = None
+    has_message_spans: bool = False
+    settling: _Open | None = None
+    linked: str = ""
+
+
+class _Group(NamedTuple):
+    """The group in progress: when this instance has begun it, and how it is going to end."""
+
+    began_s: float | None = None
+    outcome: str = sc.COMPLETED
+
+
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """What the spans and metrics of one owner have in common.
+
+    Attributes:
+        kind: of the spans of its units of work.
+        makes_current: whether these are current while the application processes their messages.
+        who: attributes of the owner itself, for spans.
+        metric: attributes of this package's own metrics.
+        operations: attributes of each operation.
+    """
+
+    role: str
+    queue: str
+    place: Place
+    tracer: trace.Tracer
+    kind: SpanKind
+    makes_current: bool
+    who: _Attributes
+    metric: _Attributes
+    operations: dict[str, _Attributes]
+
+    @classmethod
+    def of(
+        cls, settings: TelemetrySettings, role: str, name: str, queue: str, place: Place, *, propagates: bool
+    ) -> _Labels:
+        """Return those of an owner; arguments as for ``OwnerTelemetry``."""
+        at = {sc.SYSTEM: sc.IBMMQ, sc.QUEUE_MANAGER: place.q_mgr_name, sc.DESTINATION_NAME: queue}
+        # The conventions say that a span whose context messages carry is of kind PRODUCER.
+        carried = propagates and role == sc.PUT and settings.trace != EACH_MESSAGE
+        return cls(
+            role,
+            queue,
+            place,
+            tracer(settings),
+            SpanKind.PRODUCER if carried else SpanKind.CLIENT,
+            role == sc.GET and settings.trace == EACH_UNIT_OF_WORK,
+            {sc.CLIENT_ID: name, **place.attributes},
+            {**at, sc.ROLE: role},
+            {
+                operation: {
+                    **at,
+                    sc.OPERATION_NAME: operation,
+                    **({sc.OPERATION_TYPE: sc.OPERATION_TYPES[operation]} if operation in sc.OPERATION_TYPES else {}),
+                }
+                for operation in (role, sc.CREATE, sc.PROCESS, sc.COMMIT, sc.BACK_OUT, sc.RECOVER)
+            },
+        )
+
+    def of_messages(self) -> SpanTemplate:
+        """Return those of the spans of messages."""
+        operation, kind = (sc.CREATE, SpanKind.PRODUCER) if self.role == sc.PUT else (sc.PROCESS, SpanKind.CONSUMER)
+        # Few attributes, because there are many of these spans; the span above has the owner and the group.
+        few = {key: value for key, value in self.operations[operation].items() if key != sc.QUEUE_MANAGER}
+        return SpanTemplate(self.tracer, f"{operation} {self.queue}", kind, few)
 
 
 class OwnerTelemetry:
@@ -80,8 +175,8 @@ class OwnerTelemetry:
 
     Attributes:
         each_message: whether messages are to have spans of their own.
-        has_message_spans: whether those of the open unit of work have. If its own span is sampled out, they have not, and no
-            sampler is asked for each of them: by default it would decide as for the span above.
+        is_heard: whether somebody listens: a provider is set, or the application has a span whose context is passed on. If nobody
+            does, nothing is to be told. Once somebody has listened it stays true.
         messages: the spans of messages.
     """
 
@@ -89,70 +184,62 @@ class OwnerTelemetry:
         self, settings: TelemetrySettings, role: str, name: str, queue: str, place: Place, *, propagates: bool
     ) -> None:
         """``propagates``: whether messages carry trace context."""
+        self._labels = _Labels.of(settings, role, name, queue, place, propagates=propagates)
         self.each_message = settings.trace == EACH_MESSAGE
-        self.has_message_spans = False
-        self._makes_current = role == sc.GET and settings.trace == EACH_UNIT_OF_WORK
-        self._tracer = tracer(settings)
-        self._role = role
-        self._queue = queue
-        self._q_mgr_name = place.q_mgr_name
-        self._who: _Attributes = {sc.CLIENT_ID: name, **place.attributes}
-        self._operations = {
-            operation: {
-                sc.SYSTEM: sc.IBMMQ,
-                sc.QUEUE_MANAGER: place.q_mgr_name,
-                sc.DESTINATION_NAME: queue,
-                sc.OPERATION_NAME: operation,
-                **({sc.OPERATION_TYPE: sc.OPERATION_TYPES[operation]} if operation in sc.OPERATION_TYPES else {}),
-            }
-            for operation in (role, sc.CREATE, sc.PROCESS, sc.COMMIT, sc.BACK_OUT, sc.RECOVER)
-        }
-        operation, kind = (sc.CREATE, SpanKind.PRODUCER) if role == sc.PUT else (sc.PROCESS, SpanKind.CONSUMER)
-        # Few attributes, because there are many of these spans; the span above has the owner and the group.
-        few = {key: value for key, value in self._operations[operation].items() if key != sc.QUEUE_MANAGER}
-        like = Likeness(self._tracer, f"{operation} {queue}", kind, few)
-        self.messages = MessageSpans(like)
-        # The conventions say that a span whose context messages carry is of kind PRODUCER.
-        carried = propagates and role == sc.PUT and not self.each_message
-        self._kind = SpanKind.PRODUCER if carried else SpanKind.CLIENT
-        self._unit: _Open | None = None
-        self._settling: _Open | None = None
+        self.is_heard = _is_heard()
+        self.messages = MessageSpans(self._labels.of_messages())
+        self._unit: _OpenUnit | None = None
         self._recovering: _Open | None = None
-        self._linked: str | None = None
         self._resumed_link: Link | None = None
-        self._group_began_s: float | None = None
-        self._group_outcome = sc.COMPLETED
+        self._group = _Group()
         self._is_replaced = False
         self._failed_with: BaseException | None = None
+
+    def listen(self) -> bool:
+        """Find out anew whether somebody listens. To be called before the first event of a unit of work, and for rare events."""
+        self.is_heard = self.is_heard or _is_heard()
+        return self.is_heard
+
+    def take(self, event: Event) -> None:
+        """Take note of an event."""
+        _TAKE[type(event)](self, event)
+
+    @property
+    def place(self) -> Place:
+        """The queue manager."""
+        return self._labels.place
 
     # --- a unit of work
 
     @guarded
-    def begin(self, unit_of_work: int, below: Context | None = None) -> None:
-        """Note that a unit of work has its first message, or is about to have it.
-
-        ``below``: the context of another owner's span in the same unit of work.
-        """
+    def _begin(self, event: UnitBegun) -> None:
         if self._unit is not None:
             return
-        self._unit = unit = _Open(INVALID_SPAN, self._role, time.perf_counter())
-        if self._group_began_s is None:
-            self._group_began_s = unit.began_s
-        self._linked = None
+        labels = self._labels
+        self._unit = unit = _OpenUnit(INVALID_SPAN, labels.role, time.perf_counter())
+        if self._group.began_s is None:
+            self._group = self._group._replace(began_s=unit.began_s)
         resumed, self._resumed_link = self._resumed_link, None
-        unit.span = self._tracer.start_span(
-            f"{self._role} {self._queue}",
-            context=below or (application_context() if self._role == sc.GET else None),
-            kind=self._kind,
-            attributes={**self._operations[self._role], **self._who, sc.UNIT_OF_WORK: unit_of_work},
+        gets = labels.role == sc.GET
+        unit.span = span = labels.tracer.start_span(
+            f"{labels.role} {labels.queue}",
+            context=event.below or (application_context() if gets else None),
+            kind=labels.kind,
+            attributes={**labels.operations[labels.role], **labels.who, sc.UNIT_OF_WORK: event.number},
             links=[resumed] if resumed is not None else None,
         )
-        unit.below = trace.set_span_in_context(unit.span)
-        self.has_message_spans = self.each_message and unit.span.is_recording()
+        unit.below = trace.set_span_in_context(span)
+        # If its own span is sampled out, no sampler is asked for each message: by default it would decide as for the span above.
+        unit.has_message_spans = self.each_message and span.is_recording()
         # Then the application's own spans are below it, which is sampled out.
-        instead = self._role == sc.GET and self.each_message and not self.has_message_spans
-        if (self._makes_current or instead) and unit.span.get_span_context().is_valid:
-            self.messages.step_into(unit.span)
+        instead = gets and self.each_message and not unit.has_message_spans
+        if (labels.makes_current or instead) and span.get_span_context().is_valid:
+            self.messages.step_into(span)
+
+    @property
+    def has_message_spans(self) -> bool:
+        """Whether the messages of the open unit of work have spans of their own."""
+        return self._unit is not None and self._unit.has_message_spans
 
     @property
     def span(self) -> Span | None:
@@ -172,23 +259,26 @@ class OwnerTelemetry:
 
     def trace_context(self, span: Span | None = None) -> TraceContext:
         """Return the trace context for messages and the status record; ``span`` replaces the span of the unit of work."""
+        if span is None and self._unit is None:
+            return context.NONE
         return context.of_span(span or self.span)
 
     @guarded
     def settle(self, operation: str) -> None:
         """Note that the commit or back out of a unit of work with messages begins; ``settled`` ends it."""
-        if self._unit is not None and self._settling is None:
-            self._settling = self._start(operation, SpanKind.CLIENT)
+        if self._unit is not None and self._unit.settling is None:
+            self._unit.settling = self._start(operation, SpanKind.CLIENT)
 
     @guarded
     def settled(self, why: BaseException | None = None) -> None:
         """Note that the commit or back out has ended; ``why`` is the error if it failed."""
-        settling, self._settling = self._settling, None
-        self._finish(settling, why)
+        if self._unit is not None:
+            settling, self._unit.settling = self._unit.settling, None
+            self._finish(settling, why)
 
     def application_failed(self, error: BaseException | None) -> None:
         """Note the error for which the application leaves a ``with`` block: why its unit of work will be backed out."""
-        self._failed_with = error
+        self._failed_with = error if self.is_heard else None
 
     @guarded
     def asking(self) -> None:
@@ -197,45 +287,43 @@ class OwnerTelemetry:
             self.messages.step_out()
 
     @guarded
-    def ended(
-        self,
-        position: GroupPosition,
-        messages: int,
-        why: BaseException | str | None = None,
-        *,
-        in_hand: GroupPosition | None = None,
-        is_lost: bool = False,
-        group_name: str = "",
-    ) -> None:
-        """Note that the unit of work has ended.
+    def _committed(self, event: UnitCommitted) -> None:
+        self._failed_with = None
+        self._ended(event.position, event.position, event.messages, event.group_name, None)
+        if event.ends_group:
+            self._group_ended(event.record.msg_seq_number)
 
-        Args:
-            position: that is committed.
-            messages: how many it had.
-            why: the reason if it was backed out.
-            in_hand: the position of the last message that was put or got, if it was backed out.
-            is_lost: whether it was backed out because another instance has this owner's name.
-            group_name: empty if the group has none.
-        """
+    @guarded
+    def _backed_out(self, event: UnitBackedOut) -> None:
         failed_with, self._failed_with = self._failed_with, None
+        why = event.why
         if why == sc.BACKED_OUT and failed_with is not None:
             why = failed_with
-        self.settled(why if isinstance(why, BaseException) else None)
-        if why is not None:
-            self.messages.failed(why)
-        self.messages.step_out()
-        if is_lost:
+        self.messages.failed(why)
+        if event.is_lost:
             self._replaced()
+        self._ended(event.position, event.in_hand, event.messages, event.group_name, why)
+
+    @guarded
+    def _ended(
+        self,
+        committed: GroupPosition,
+        in_hand: GroupPosition,
+        messages: int,
+        group_name: str,
+        why: BaseException | str | None,
+    ) -> None:
+        self.settled(why if isinstance(why, BaseException) else None)
+        self.messages.step_out()
         self._finish_messages()
         unit, self._unit = self._unit, None
-        if position.at_start:
-            self._group_began_s = None
+        if committed.at_start:
+            self._group = self._group._replace(began_s=None)
         if unit is None:
             return
         if unit.span.is_recording():
-            unit.span.set_attributes(
-                {sc.BATCH_MESSAGE_COUNT: messages, **_at(in_hand or position), **_named(group_name)}
-            )
+            named = {sc.GROUP_NAME: brief(group_name)} if group_name else {}
+            unit.span.set_attributes({sc.BATCH_MESSAGE_COUNT: messages, **_at(in_hand), **named})
         if why is not None and unit.span.get_span_context().is_valid:
             # What is put or got again belongs to this.
             self._resumed_link = Link(unit.span.get_span_context())
@@ -244,39 +332,38 @@ class OwnerTelemetry:
 
     @guarded
     def _count(self, messages: int, why: BaseException | str | None) -> None:
-        attributes = {**self._operations[self._role], **error_type(why)}
-        instruments = metrics.INSTRUMENTS
-        counter = instruments.sent_messages if self._role == sc.PUT else instruments.consumed_messages
-        counter.add(messages, attributes)
+        labels, instruments = self._labels, metrics.INSTRUMENTS
+        counter = instruments.sent_messages if labels.role == sc.PUT else instruments.consumed_messages
+        counter.add(messages, {**labels.operations[labels.role], **error_type(why)})
         outcome = sc.COMMITTED if why is None else sc.BACKED_OUT
-        instruments.units_of_work.add(1, {**self._metric, sc.OUTCOME: outcome})
+        instruments.units_of_work.add(1, {**labels.metric, sc.OUTCOME: outcome})
 
     @guarded
     def _finish_messages(self) -> None:
-        finished = self.messages.finish()
-        if self._role == sc.PUT and self._unit is not None and self._unit.span.is_recording():
+        finished, role = self.messages.finish(), self._labels.role
+        if role == sc.PUT and self._unit is not None and self._unit.span.is_recording():
             # "The Send span should link to the creation contexts", also if these are below it (conventions, messaging spans).
             for span in finished:
                 if isinstance(span, MessageSpan):
                     self._unit.span.add_link(span.get_span_context())
-        if self._role == sc.GET:
-            record, attributes = metrics.INSTRUMENTS.process_duration.record, self._operations[sc.PROCESS]
+        if role == sc.GET:
+            record, attributes = metrics.INSTRUMENTS.process_duration.record, self._labels.operations[sc.PROCESS]
             for span in finished:
                 record(span.seconds, {**attributes, **error_type(span.why)} if span.why is not None else attributes)
 
     @guarded
-    def group_ended(self, messages: int) -> None:
-        """Note that a group of ``messages`` has ended, and that its last commit took effect."""
-        began_s, self._group_began_s = self._group_began_s, None
-        outcome, self._group_outcome = self._group_outcome, sc.COMPLETED
-        attributes = {**self._metric, sc.OUTCOME: outcome}
+    def _group_ended(self, messages: int) -> None:
+        group, self._group = self._group, _Group()
+        attributes = {**self._labels.metric, sc.OUTCOME: group.outcome}
         metrics.INSTRUMENTS.group_messages.record(messages, attributes)
-        if began_s is not None:
-            metrics.INSTRUMENTS.group_duration.record(time.perf_counter() - began_s, attributes)
+        if group.began_s is not None:
+            metrics.INSTRUMENTS.group_duration.record(time.perf_counter() - group.began_s, attributes)
 
     @guarded
     def hand_out(self, message: Message) -> None:
         """Note that the application gets a message: link to the span of its put, and begin its own span if it has one."""
+        if not self.is_heard:
+            return
         if self.each_message and not self.has_message_spans:
             self.messages.hand_out_timed()
             return
@@ -289,8 +376,8 @@ class OwnerTelemetry:
 
     def _link(self, carried: TraceContext) -> None:
         # All messages of a producer's unit of work carry the same context, and they arrive one after the other.
-        if self._unit is not None and carried.traceparent != self._linked:
-            self._linked = carried.traceparent
+        if self._unit is not None and carried.traceparent != self._unit.linked:
+            self._unit.linked = carried.traceparent
             found = context.link(carried.traceparent, carried.tracestate)
             if found is not None:
                 self._unit.span.add_link(found.context, found.attributes)
@@ -298,46 +385,45 @@ class OwnerTelemetry:
     # --- events of groups and owners
 
     @guarded
-    def resumed(self, record: StatusRecord, epoch: int, began_ns: int) -> None:
-        """Note that the record of an interrupted group was found at the start, by the owner with number ``epoch``."""
+    def _resumed(self, event: GroupFound) -> None:
+        record, labels = event.record, self._labels
         self._resumed_link = found = context.link(record.traceparent)
-        span = self._tracer.start_span(
-            f"{sc.RECOVER} {self._queue}",
+        name = name_of(record.properties)
+        span = labels.tracer.start_span(
+            f"{sc.RECOVER} {labels.queue}",
             kind=SpanKind.INTERNAL,
             attributes={
-                **self._operations[sc.RECOVER],
-                **self._who,
+                **labels.operations[sc.RECOVER],
+                **labels.who,
                 sc.OUTCOME: sc.RESUMED,
                 sc.GROUP_ID: record.group_id.hex(),
                 sc.MSG_SEQ_NUMBER: record.msg_seq_number,
                 sc.OFFSET: record.offset,
                 sc.UNIT_OF_WORK: record.unit_of_work,
-                sc.EPOCH: epoch,
-                **_named(name_of(record.properties)),
+                sc.EPOCH: event.epoch,
+                **({sc.GROUP_NAME: brief(name)} if name else {}),
             },
             links=[found] if found is not None else None,
-            start_time=began_ns,
+            start_time=event.began_ns,
         )
         span.end()
-        metrics.INSTRUMENTS.resumes.add(1, self._metric)
+        metrics.INSTRUMENTS.resumes.add(1, labels.metric)
 
     @guarded
-    def recovering(self, error: MQIError, unit_of_work: int) -> None:
-        """Note that the connection was lost with this error; ``recovered`` ends the span."""
+    def _recovery_begun(self, event: RecoveryBegun) -> None:
         self.messages.step_out()
         self._recovering = self._start(sc.RECOVER, SpanKind.INTERNAL)
         if self._recovering is not None:
-            attributes = {**self._who, sc.UNIT_OF_WORK: unit_of_work, sc.REASON_CODE: error.reason}
+            attributes = {**self._labels.who, sc.UNIT_OF_WORK: event.number, sc.REASON_CODE: event.error.reason}
             self._recovering.span.set_attributes(attributes)
 
     @guarded
-    def concluded(self, outcome: str, *, in_doubt: bool) -> None:
-        """Note the outcome of the unit of work, as the status record shows it; ``in_doubt``: its commit had no answer."""
+    def _concluded(self, event: OutcomeFound) -> None:
+        outcome = event.outcome.value
         if self._recovering is not None:
             self._recovering.span.set_attribute(sc.OUTCOME, outcome)
-        attributes = {**self._metric, sc.OUTCOME: outcome}
-        if in_doubt:
-            metrics.INSTRUMENTS.in_doubt.add(1, attributes)
+        if event.messages:
+            metrics.INSTRUMENTS.in_doubt.add(1, {**self._labels.metric, sc.OUTCOME: outcome})
         if outcome == sc.OWNERSHIP_LOST:
             self._replaced()
 
@@ -345,26 +431,25 @@ class OwnerTelemetry:
         # The loss may be detected several times, but counts once.
         if not self._is_replaced:
             self._is_replaced = True
-            metrics.INSTRUMENTS.ownership_losses.add(1, self._metric)
+            metrics.INSTRUMENTS.ownership_losses.add(1, self._labels.metric)
 
     @guarded
-    def recovered(self, why: BaseException | None = None) -> None:
-        """Note that recovery has ended; ``why`` is the error if it failed."""
+    def _recovery_ended(self, event: RecoveryEnded) -> None:
         recovering, self._recovering = self._recovering, None
         if recovering is not None:
-            end_span(recovering.span, why)
+            end_span(recovering.span, event.why)
 
     @guarded
     def abandoned(self, result: int) -> None:
         """Note that the group was abandoned: its last message, in this unit of work, ends it without completing it."""
-        self._group_outcome = sc.ABANDONED
-        self._event(sc.EVENT_ABANDONED, {sc.RESULT: result})
+        self._group = self._group._replace(outcome=sc.ABANDONED)
+        self._add_event(sc.EVENT_ABANDONED, {sc.RESULT: result})
 
     @guarded
     def quarantined(self, msg_seq_number: int, backout_queue: str) -> None:
         """Note that the rest of the group goes to the backout queue, from this message on."""
-        self._group_outcome = sc.QUARANTINED
-        self._event(sc.EVENT_QUARANTINED, {sc.MSG_SEQ_NUMBER: msg_seq_number, sc.BACKOUT_QUEUE: backout_queue})
+        self._group = self._group._replace(outcome=sc.QUARANTINED)
+        self._add_event(sc.EVENT_QUARANTINED, {sc.MSG_SEQ_NUMBER: msg_seq_number, sc.BACKOUT_QUEUE: backout_queue})
 
     @guarded
     def poison(self, msg_seq_number: int, backout_count: int, backout_queue: str = "") -> None:
@@ -372,26 +457,18 @@ class OwnerTelemetry:
         told: _Attributes = {sc.MSG_SEQ_NUMBER: msg_seq_number, sc.BACKOUT_COUNT: backout_count}
         if backout_queue:
             told[sc.BACKOUT_QUEUE] = backout_queue
-        self._event(sc.EVENT_POISON, told)
-        metrics.INSTRUMENTS.poison_messages.add(1, self._metric)
+        self._add_event(sc.EVENT_POISON, told)
+        metrics.INSTRUMENTS.poison_messages.add(1, self._labels.metric)
 
     # --- helpers
-
-    @property
-    def _metric(self) -> _Attributes:
-        return {
-            sc.SYSTEM: sc.IBMMQ,
-            sc.QUEUE_MANAGER: self._q_mgr_name,
-            sc.DESTINATION_NAME: self._queue,
-            sc.ROLE: self._role,
-        }
 
     @guarded
     def _start(self, operation: str, kind: SpanKind) -> _Open:
         """Begin an operation below the unit of work."""
-        attributes = {**self._operations[operation], **self._who}
-        span = self._tracer.start_span(
-            f"{operation} {self._queue}", context=self.context, kind=kind, attributes=attributes
+        labels = self._labels
+        attributes = {**labels.operations[operation], **labels.who}
+        span = labels.tracer.start_span(
+            f"{operation} {labels.queue}", context=self.context, kind=kind, attributes=attributes
         )
         return _Open(span, operation, time.perf_counter())
 
@@ -400,15 +477,40 @@ class OwnerTelemetry:
         """End an operation, and record how long it took."""
         if operation is None:
             return
-        attributes = {**self._operations[operation.operation], **error_type(why)}
+        attributes = {**self._labels.operations[operation.operation], **error_type(why)}
         try:
             metrics.INSTRUMENTS.operation_duration.record(time.perf_counter() - operation.began_s, attributes)
         finally:
             end_span(operation.span, why)
 
-    def _event(self, name: str, attributes: _Attributes) -> None:
+    def _add_event(self, name: str, attributes: _Attributes) -> None:
         if self._unit is not None:
             self._unit.span.add_event(name, attributes)
+
+
+_TAKE: dict[type[Event], Callable[[OwnerTelemetry, Any], None]] = {
+    GroupFound: OwnerTelemetry._resumed,
+    UnitBegun: OwnerTelemetry._begin,
+    UnitCommitted: OwnerTelemetry._committed,
+    UnitBackedOut: OwnerTelemetry._backed_out,
+    OutcomeFound: OwnerTelemetry._concluded,
+    RecoveryBegun: OwnerTelemetry._recovery_begun,
+    RecoveryEnded: OwnerTelemetry._recovery_ended,
+}
+
+
+def _is_heard() -> bool:
+    """Whether anything of OpenTelemetry is more than what its API brings itself, or the application has a span.
+
+    What the API brings records nothing, until the application sets a provider.
+    """
+    return (
+        type(trace.get_tracer_provider()).__module__ not in _SILENT
+        or type(get_meter_provider()).__module__ not in _SILENT
+        or trace.get_current_span() is not INVALID_SPAN
+        or type(TRACER).__module__ not in _SILENT
+        or type(metrics.INSTRUMENTS.units_of_work).__module__ not in _SILENT
+    )
 
 
 def _at(position: GroupPosition) -> _Attributes:
@@ -416,7 +518,3 @@ def _at(position: GroupPosition) -> _Attributes:
     if position.at_start:
         return {}
     return {sc.GROUP_ID: position.group_id.hex(), sc.MSG_SEQ_NUMBER: position.msg_seq_number}
-
-
-def _named(group: str) -> _Attributes:
-    return {sc.GROUP_NAME: brief(group)} if group else {}

@@ -23,6 +23,7 @@ from mqembedded import EmbeddedQueueManager
 from mqgroups.status import owner as owners
 from mqgroups.telemetry import owner
 from mqgroups.telemetry.context import NONE, TraceContext
+from mqgroups.telemetry.place import Place
 from tests.bench.loops import Ours, Work, ratio, take_turns
 from tests.bench.run import Run
 from tests.bench.site import on_one_core, queue_manager
@@ -36,8 +37,9 @@ TRACED = ("off", "unit of work", "message", f"unit of work{_PROPAGATES}", f"mess
 class _Nothing:
     """Telemetry of which nothing is left."""
 
-    each_message = has_message_spans = False
+    each_message = has_message_spans = is_heard = False
     span = context = None
+    place = Place()
 
     def __init__(self, *_: object, **__: object) -> None: ...
 
@@ -46,7 +48,7 @@ class _Nothing:
 
     def _nothing(self, *_: object, **__: object) -> None: ...
 
-    begin = settle = settled = ended = group_ended = resumed = hand_out = application_failed = asking = _nothing
+    listen = take = settle = settled = hand_out = application_failed = asking = _nothing
 
 
 class _ThrownAway(SpanExporter):
