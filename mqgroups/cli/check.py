@@ -108,29 +108,20 @@ def _contradictions(
     """Return why a start of this producer could put messages a second time, as far as the queue shows it; nothing without one."""
     if queue is None or status.role != "put" or status.state in AT_WORK:
         return ()
-    named = [] if status.state is OwnerState.UNKNOWN else [status.status_queue]
+    own = status.status_queue
+    named = [] if status.state is OwnerState.UNKNOWN else [own]
+    now = put_time(datetime.now(UTC))
     try:
-        look = look_at_queue(
-            q_mgr,
-            queue,
-            browsed,
-            named=named,
-            quiet_since=put_time(datetime.now(UTC)),
-            name=status.name,
-            status_queue=status.status_queue,
-        )
+        look = look_at_queue(q_mgr, queue, browsed, quiet_since=now, named=named, name=status.name, status_queue=own)
     except ConnectionBroken:
         raise
     except MQIError as error:
         _tell_unseen(report, queue, str(error))
         return ()
-    if status.record is None and "no-record" not in accept and Cause.UNNAMED in look.first:
-        _tell_unseen(report, queue, "; ".join(look.unseen))
     # Without a message, only the consumer's record says how far the group is.
-    if (
-        look.unseen
-        and "consumer" not in accept
-        and any(not each.group.messages and each.consumer is None for each in look.of_owner)
+    needs_consumer = any(not each.group.messages and each.consumer is None for each in look.of_owner)
+    if (status.record is None and "no-record" not in accept and Cause.UNNAMED in look.first) or (
+        look.unseen and needs_consumer and "consumer" not in accept
     ):
         _tell_unseen(report, queue, "; ".join(look.unseen))
     return list(look.against_start(status, other_programs="no-record" in accept))

@@ -75,17 +75,12 @@ def echo(text: str, *, err: bool = False) -> None:
     click.echo(text, file=sys.stderr if err else sys.stdout)
 
 
-def say(line: str) -> None:
-    """Print a line that may have somebody else's words."""
-    echo(printable(line))
-
-
 def say_file(output: Output, file: str, result: str, data_bytes: int | None, **more: str) -> None:
     """Print what became of a file; an empty result says that all is well."""
+    text = f"{file}: {result}" if result else file
     if output == "json":
-        say(json.dumps({"file": file, "result": result, "data_bytes": data_bytes, **more}))
-    else:
-        say(f"{file}: {result}" if result else file)
+        text = json.dumps({"file": file, "result": result, "data_bytes": data_bytes, **more})
+    echo(printable(text))
 
 
 def complain(message: str) -> None:
@@ -99,7 +94,11 @@ def wrapped(text: str, *, err: bool = False) -> str:
     if not target.is_terminal:
         return text
     by_words = textwrap.TextWrapper(target.width, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(by_words.fill(line) for line in text.split("\n"))
+    lines = []
+    for line in text.split("\n"):
+        by_words.subsequent_indent = " " * (len(line) - len(line.lstrip()))
+        lines.append(by_words.fill(line))
+    return "\n".join(lines)
 
 
 def log() -> None:

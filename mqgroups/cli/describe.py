@@ -37,10 +37,7 @@ _LACKING = {OwnerState.LOST, OwnerState.HIDDEN, OwnerState.UNREADABLE, OwnerStat
 _BY_THEMSELVES = DISARRAY | {OwnerState.LOST, OwnerState.HIDDEN}
 _UNKNOWN = "?"
 # A group that an owner may have, whose record does not say it.
-_WITHOUT_RECORD = {
-    "put": {Cause.NO_RECORD, Cause.UNNAMED},
-    "get": {Cause.NO_BEGINNING, Cause.BEGINNING_UNSEEN},
-}
+_WITHOUT_RECORD = {"put": {Cause.NO_RECORD, Cause.UNNAMED}, "get": {Cause.NO_BEGINNING, Cause.BEGINNING_UNSEEN}}
 
 
 @click.command()

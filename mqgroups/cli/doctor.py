@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connection_options, open_q_mgr, parted
-from mqgroups.cli.console import console
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
 from mqgroups.cli.options import LOOK_S, NAME, QUEUE, STALLED_AFTER, own_status_queue_option
@@ -25,24 +24,17 @@ from mqgroups.operate.doctor import examine, named_status_queues
 from mqgroups.operate.look import look_at_queue
 from mqgroups.operate.machine import machine_findings
 from mqgroups.operate.rules.findings import Finding, Severity, ok
-from mqgroups.operate.rules.mqsc_text import broken
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager
 
-_WIDEST = 110
 _FILE_WIDTH = 80
 _LABEL = max(len(each.value) for each in Severity)
-_MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
 
 
 @click.command()
 @click.option("--queue", type=QUEUE, help="A queue for groups, to check with its groups.")
 @click.option("--name", type=NAME, help="A producer or consumer, to check its status queue; needs --role.")
-@click.option(
-    "--role",
-    type=click.Choice(["put", "get"]),
-    help="What that program does.",
-)
+@click.option("--role", type=click.Choice(["put", "get"]), help="What that program does.")
 @own_status_queue_option
 @click.option(
     "--output",
@@ -131,15 +123,6 @@ def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) ->
     return [*look.findings()], {f"status queue {each}" for each in look.deals_with()}, look.largest()
 
 
-def _lines(text: str, width: int) -> list[str]:
-    """Break a text. A command can still be copied: MQSC is continued by ``+``, a command of the shell by a backslash."""
-    if text.startswith(_MQSC):
-        return broken(text, width)
-    continued = " \\" if text.startswith("mqgroups ") else ""
-    lines = textwrap.wrap(text, width - len(continued), break_long_words=False, break_on_hyphens=False)
-    return [f"{line}{continued}" for line in lines[:-1]] + lines[-1:]
-
-
 def _show(report: Report, found: Sequence[Finding], output: str) -> None:
     """Show the findings, the worst first; as text, those that are in order are only counted."""
     counts = Counter(each.severity for each in found)
@@ -164,16 +147,12 @@ def _show(report: Report, found: Sequence[Finding], output: str) -> None:
 def _show_text(report: Report, finding: Finding) -> None:
     from rich.text import Text
 
-    width = min(console().width, _WIDEST) - _LABEL - 2
-    first, *lines = textwrap.wrap(f"{finding.subject}: {finding.found}", max(20, width), break_on_hyphens=False)
     severity = finding.severity
-    report.print(Text.assemble((severity.value.ljust(_LABEL), COLOURS[severity]), f"  {printable(first)}"))
-    remedies = (*finding.mqsc, *finding.remedy.splitlines())
-    for label, text in (("why: ", finding.why), *(("do:  ", each) for each in remedies)):
-        for line in _lines(text, max(20, width - len(label))):
-            lines.append(label + line)
-            label = " " * len(label)
-    report.print(*(" " * (_LABEL + 2) + line for line in lines), wrap=False)
+    found = printable(f"{finding.subject}: {finding.found}")
+    report.print(Text.assemble((severity.value.ljust(_LABEL), COLOURS[severity]), f"  {found}"))
+    indent = " " * (_LABEL + 2)
+    report.print(*([f"{indent}why: {finding.why}"] if finding.why else []))
+    report.print(*(f"{indent}do:  {each}" for each in (*finding.mqsc, *finding.remedy.splitlines())), wrap=False)
 
 
 def _show_mqsc(report: Report, finding: Finding) -> None:

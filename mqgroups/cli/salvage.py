@@ -93,9 +93,7 @@ def salvage() -> None:
     help="The status queue of another owner, to check as well; may be repeated.",
 )
 @click.option(
-    "--unreadable-to",
-    type=QUEUE,
-    help="The queue for messages on the status queue that cannot be read as a record.",
+    "--unreadable-to", type=QUEUE, help="The queue for messages on the status queue that cannot be read as a record."
 )
 @own_status_queue_option
 @click.option(

@@ -27,7 +27,7 @@ NO_QUEUE = "no status record names a queue"
 _UNTIL_IT_IS_MENDED_S = 60.0
 # Groups that a look keeps.
 _MOST_GROUPS = 200
-# Names that a look has no time for are read by the next one.
+# How long a look reads names of groups that no record says.
 _MOST_FOR_NAMES_S = 1.0
 
 
@@ -38,7 +38,6 @@ class SeenQueue:
     Attributes:
         oldest_complete: since when the group is complete that has been so for longest; empty without one.
         groups: the first ones, the most dangerous ones first, with those of which no message is on the queue.
-        names: of groups, by GroupId, for the next look.
     """
 
     queue: str
@@ -50,7 +49,6 @@ class SeenQueue:
     data_bytes: int = 0
     states: Mapping[GroupState, int] = field(default_factory=dict)
     groups: list[Judgement] = field(default_factory=list)
-    names: dict[bytes, str] = field(default_factory=dict)
     owners: list[SeenOwner] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
 
@@ -168,12 +166,7 @@ class Watcher:
 
         found.judge(owners, quiet_since, wanted)
         seen.states, seen.data_bytes = dict(found.counts), found.data_bytes
-        known = self._before[queue].names if queue in self._before else {}
         with GroupNames(q_mgr, queue) as names:
-            there = list(names.named(islice(found.groups(), _MOST_GROUPS), most_s=_MOST_FOR_NAMES_S, known=known))
-        seen.groups = list(in_order([found.gone, there]))
-        # A group without a name may still get its first message, or a record.
-        for row in there:
-            if row.name or (row.name is not None and row.group.has_head):
-                seen.names[row.group.group_id] = row.name
+            there = names.named(islice(found.groups(), _MOST_GROUPS), most_s=_MOST_FOR_NAMES_S)
+            seen.groups = list(in_order([found.gone, there]))
         return seen

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connection_options, open_q_mgr
-from mqgroups.cli.console import console, echo, say
+from mqgroups.cli.console import console, echo
 from mqgroups.cli.group_rows import group_listing, listed_values
 from mqgroups.cli.options import LOOK_S, QUEUE, SECONDS, host_and_port, output_option, status_queues_option
 from mqgroups.cli.owners import by_need, owner_listing, owner_values
@@ -28,10 +28,6 @@ from mqgroups.printable import printable
 _LONGEST_PAUSE_S = 86_400.0
 # Groups that need nobody.
 _AT_WORK = frozenset({GroupState.COMPLETE, GroupState.BEING_PUT, GroupState.BEING_GOT})
-
-
-def _address(value: str) -> tuple[str, int]:
-    return host_and_port(f"127.0.0.1:{value}" if value.isdecimal() else value)
 
 
 @click.command()
@@ -51,7 +47,7 @@ def _address(value: str) -> tuple[str, int]:
 )
 @click.option(
     "--http",
-    type=_address,
+    type=lambda value: host_and_port(f"127.0.0.1:{value}" if value.isdecimal() else value),
     metavar="[HOST:]PORT",
     help="Serve a page for browsers, which changes nothing, and /metrics for Prometheus; without HOST to this machine only.",
 )
@@ -108,7 +104,7 @@ def _shower(output: Output) -> Callable[[Seen], None]:
                 told.add(each)
                 echo(printable(f"not seen: {each}"), err=True)
         for each in seen.lines():
-            say(f"{seen.at:%Y-%m-%d %H:%M:%S} UTC {each}")
+            echo(printable(f"{seen.at:%Y-%m-%d %H:%M:%S} UTC {each}"))
 
     return show
 

@@ -2,7 +2,7 @@
 
 It also finds the rest of a group whose first message is gone, which logical order never returns.
 
-Messages in uncommitted units of work cannot be browsed, and CurrentQDepth does not count them (topics q103130, q106410). So the
+Messages in uncommitted units of work cannot be browsed, and CurrentQDepth does not count them (``command_server.py``). So the
 command server is asked for their number. If it does not answer, messages may have been missed. ``SecondLook`` tells a group at
 work from one that lacks messages.
 """
@@ -96,15 +96,14 @@ def peek(
     if (taken := without_properties(head, data)) is not None:
         values = property_folders.values(taken[2].folders)
         head, data, _ = taken
-    fields = {name: _field(head, getattr(st, f"MD_{name.upper()}")) for name in _HEAD}
-    return {**fields, "length": length}, values, data[:most_bytes]
-
-
-def _field(md: bytes, at: int | slice) -> int | str:
-    """Return a field of an MQMD: a number, a name, or the digits of an identifier."""
-    if isinstance(at, int):
-        return st.long_at(md, at)
-    return md[at].hex() if at.stop - at.start == GROUP_ID_LENGTH else st.name_at(md, at)
+    fields: dict[str, int | str] = {"length": length}
+    for name in _HEAD:
+        at = getattr(st, f"MD_{name.upper()}")
+        is_id = isinstance(at, slice) and at.stop - at.start == GROUP_ID_LENGTH
+        fields[name] = (
+            head[at].hex() if is_id else st.name_at(head, at) if isinstance(at, slice) else st.long_at(head, at)
+        )
+    return fields, values, data[:most_bytes]
 
 
 def _found(physical: Queue, wanted: bytearray, match_options: int) -> Iterator[tuple[bytes, int]]:

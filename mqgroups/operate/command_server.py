@@ -25,12 +25,7 @@ _ZOS_COMMAND_QUEUE = "SYSTEM.COMMAND.INPUT"
 _REPLY_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
 # If no queue matches a pattern, the response is empty or has one of these reasons, depending on command and platform.
 _NOTHING_FOUND = frozenset({mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_Q_STATUS_NOT_FOUND})
-_OF_HOLDER = (
-    pcf.MQCACF_APPL_TAG,
-    pcf.MQCACH_CONNECTION_NAME,
-    pcf.MQCACF_USER_IDENTIFIER,
-    pcf.MQCACH_CHANNEL_NAME,
-)
+_OF_HOLDER = (pcf.MQCACF_APPL_TAG, pcf.MQCACH_CONNECTION_NAME, pcf.MQCACF_USER_IDENTIFIER, pcf.MQCACH_CHANNEL_NAME)
 PATIENCE_MS = 30_000
 # For questions whose answer callers can do without.
 _QUESTION_MS = 5_000

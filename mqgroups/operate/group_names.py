@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 
@@ -30,7 +30,6 @@ _FIRST_MESSAGE = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
 _BUFFERS_BYTES = (4096, 4 * MOST_BYTES)
 # How long the names of one listing may take.
 _MOST_S = 10.0
-_NONE_KNOWN: Mapping[bytes, str] = {}
 
 
 class GroupNames:
@@ -49,19 +48,13 @@ class GroupNames:
         self._queue, self._options = _opened(connection_of(q_mgr), queue)
 
     def named(
-        self,
-        rows: Iterable[Judgement],
-        most: int = sys.maxsize,
-        *,
-        most_s: float = _MOST_S,
-        known: Mapping[bytes, str] = _NONE_KNOWN,
+        self, rows: Iterable[Judgement], most: int = sys.maxsize, *, most_s: float = _MOST_S
     ) -> Iterator[Judgement]:
         """Yield the groups with their names; those for which there is no more time, with ``None`` as name. Raises MQIError.
 
         Args:
             most: how many groups get a name at most.
             most_s: for how long names are read, seconds.
-            known: names that were read before, by GroupId.
         """
         until_s = self._now_s() + most_s
         for number, row in enumerate(rows):
@@ -69,11 +62,11 @@ class GroupNames:
                 self.left_out += 1
                 yield row
                 continue
-            name = row.recorded_name or known.get(row.group_id)
+            name = row.recorded_name
             # Without its first message, the whole queue would be searched in vain.
-            if name is None and row.group.has_head:
+            if not name and row.group.has_head:
                 name = name_of(_properties(self._queue, self._options, row.group_id))
-            yield replace(row, name=name or "")
+            yield replace(row, name=name)
 
     def __enter__(self) -> GroupNames:
         return self

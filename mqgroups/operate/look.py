@@ -75,13 +75,6 @@ class QueueLook:
         others = to_copy(f"mqgroups groups --queue {{}} --only {cause.state.value.replace(' ', '-')}", self.queue)
         return replace(found, remedy=f"{found.remedy}\nthen look for the next group; these are all: {others}")
 
-    def _add(self, judgement: Judgement, status_queue: str) -> None:
-        self.counts[judgement.cause] += 1
-        if any(each.status_queue == status_queue for each in judgement.owners):
-            self.of_owner.append(judgement)
-        if judgement.cause.severity is not Severity.OK:
-            self.first.setdefault(judgement.cause, judgement)
-
 
 def pipe_findings(producer: SeenOwner, consumer: SeenOwner) -> Iterator[Finding]:
     """Yield that the two records of a name are of a pipe, and not of one commit."""
@@ -112,7 +105,11 @@ def look_at_queue(
         seen = find_owners(q_mgr, status_queues=named)
 
         def wanted(judgement: Judgement) -> bool:
-            look._add(judgement, status_queue)
+            look.counts[judgement.cause] += 1
+            if any(each.status_queue == status_queue for each in judgement.owners):
+                look.of_owner.append(judgement)
+            if judgement.cause.severity is not Severity.OK:
+                look.first.setdefault(judgement.cause, judgement)
             return False
 
         found.judge(seen, quiet_since, wanted, name=name)

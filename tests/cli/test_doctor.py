@@ -85,15 +85,11 @@ def test_commands_that_mend_are_shown_so_that_they_can_be_copied(owner, doctor):
     put(owner, A, 2)
     narrow = {**environment(owner.target), "FORCE_COLOR": "1", "COLUMNS": "60"}
     lines = invoke("doctor", "--queue", owner.queue, "--wait", "0", **narrow).stdout.splitlines()
-    shown, label = "", ""
-    for line in (line[10:] for line in lines if line.startswith(" " * 10)):
-        label = line[:5].strip() or label
-        shown += line[5:].removesuffix("\\").removesuffix("+") if label == "do:" else ""
     wrong = [each for each in doctor()[1] if each["severity"] != "ok"]
-    printed = [command for each in wrong for command in (*each["mqsc"], *each["remedy"].splitlines())]
-    assert any(command.startswith("mqgroups ") and len(command) > 60 for command in printed)
-    assert any(line.endswith(" \\") for line in lines)
-    assert shown.replace(" ", "") == "".join(printed).replace(" ", "")
+    commands = [command for each in wrong for command in (*each["mqsc"], *each["remedy"].splitlines())]
+    assert any(command.startswith("mqgroups ") and len(command) > 60 for command in commands)
+    # The terminal breaks them, and gives them back in one line.
+    assert [line.partition("do:  ")[2] for line in lines if line.startswith(" " * 10 + "do:")] == commands
 
 
 def test_a_group_whose_producer_has_died_is_not_in_order(owner, doctor):

@@ -71,12 +71,6 @@ def test_so_many_names_are_read_and_for_so_long(owner):
     assert names(owner, now_s=itertools.count().__next__, most_s=2) == (["one", "two", None], 1)
 
 
-def test_a_name_that_is_known_is_not_read_again(owner):
-    put_named(owner, THIS, "one")
-    (group_id,) = {message.group_id for message in owner.on_queue()}
-    assert names(owner, known={group_id: "another"}) == (["another"], 0)
-
-
 def test_a_queue_that_cannot_be_opened_is_an_error(owner):
     with pytest.raises(errors.ConfigurationError):
         GroupNames(owner.qmgr, "not a name")

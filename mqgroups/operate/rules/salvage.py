@@ -137,7 +137,9 @@ def interrupted_at(
     if role is Role.GET:
         _check_unused(accepted, seen, "input")
         return group, _position(group, group.first)
-    _check_made_here(group, seen.q_mgr_name)
+    if not group.is_made_by(seen.q_mgr_name):
+        found = f"a GroupId made by queue manager {group.made_by}"
+        raise CannotSalvage(Obstacle.OTHER_Q_MGR, found, f"one made by {seen.q_mgr_name}")
     if not group.has_head:
         found = f"message {group.first.msg_seq_number} as the group's first on the queue"
         if seen.hidden:
@@ -222,12 +224,6 @@ def _check_whole(group: GroupInspection) -> None:
         raise CannotSalvage(
             Obstacle.GAP, f"a gap from message {number}, offset {offset}, to message {to.msg_seq_number}", "no gap"
         )
-
-
-def _check_made_here(group: GroupInspection, q_mgr_name: str) -> None:
-    if not group.is_made_by(q_mgr_name):
-        found = f"a GroupId made by queue manager {group.made_by}"
-        raise CannotSalvage(Obstacle.OTHER_Q_MGR, found, f"one made by {q_mgr_name}")
 
 
 def _check_unused(accepted: Collection[Obstacle], seen: BrowsedInstance, *kinds: str) -> None:
