@@ -24,7 +24,7 @@ from mqgroups.cli.words import number, put_time
 from mqgroups.core.modes import RoleName
 from mqgroups.core.status import RecordState
 from mqgroups.errors import ConnectionBroken, MQIError, StatusError
-from mqgroups.operate.look import look_at_queue, pipe_findings
+from mqgroups.operate.queues import look_at_queue, pipe_findings
 from mqgroups.operate.rules.findings import Finding
 from mqgroups.operate.rules.judgement import Cause
 from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState, SeenOwner

@@ -11,10 +11,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from mqgroups.cli.console import complain, echo
+from mqgroups.cli.console import ProgressLine, complain, echo
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import LOOK_S, SECONDS, WAIT_S, Decorator, combined
-from mqgroups.cli.progress import ProgressLine
 from mqgroups.cli.report import Report
 from mqgroups.connection.retry import CONNECT_LATER, Patience, retrying
 from mqgroups.errors import ConfigurationError, MQGroupsError, MQIError, OwnerActive

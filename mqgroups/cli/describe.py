@@ -27,17 +27,15 @@ from mqgroups.operate.queues import look_at_queues
 from mqgroups.operate.rules.bar import bar, drawn, told
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.inspection import BrowsedInstance
-from mqgroups.operate.rules.judgement import Cause, Judgement, Surroundings
+from mqgroups.operate.rules.judgement import Judgement, Surroundings
 from mqgroups.operate.rules.owner_state import DISARRAY, OwnerState, SeenOwner
-from mqgroups.operate.rules.remedies import owner_remedy, remedy
+from mqgroups.operate.rules.remedies import WANTED, owner_remedy, remedy
 from mqgroups.printable import LONGEST_NAME, brief, printable
 
 _LACKING = {OwnerState.LOST, OwnerState.HIDDEN, OwnerState.UNREADABLE, OwnerState.VERSION, OwnerState.UNSEEN}
 # What mends them is not said by a group.
 _BY_THEMSELVES = DISARRAY | {OwnerState.LOST, OwnerState.HIDDEN}
 _UNKNOWN = "?"
-# A group that an owner may have, whose record does not say it.
-_WITHOUT_RECORD = {"put": {Cause.NO_RECORD, Cause.UNNAMED}, "get": {Cause.NO_BEGINNING, Cause.BEGINNING_UNSEEN}}
 
 
 @click.command()
@@ -67,23 +65,19 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
         with look_at_queues(q_mgr, queues, browsed, status_queues=known) as sight:
             now = datetime.now(UTC)
             mine = [each for each in sight.owners.owners if each.name == name]
-            possible: set[Cause] = set().union(
-                *(_WITHOUT_RECORD[each.role] for each in mine if each.role and each.state in _LACKING)
-            )
+            lacking = {each.role for each in mine if each.state in _LACKING}
 
             def wanted(each: Judgement) -> bool:
-                return any(owner.name == name for owner in each.owners) or each.cause in possible
+                return any(owner.name == name for owner in each.owners) or WANTED.get(each.cause) in lacking
 
             rows: list[Judgement] = []
             for queue, found in sight.lists.items():
                 found.judge(sight.owners, put_time(now - STALLED_AFTER), wanted, name=name)
                 with GroupNames(q_mgr, queue) as names:
                     rows += [*found.gone, *names.named(found.groups())]
-    unknown = [each for each in mine if not each.queue and each.state in _LACKING]
-    for sentence in (
-        *sight.unseen(),
-        *(f"the groups of {each.role} {name}: no record says its queue" for each in unknown),
-    ):
+    unknown = (each for each in mine if not each.queue and each.state in _LACKING)
+    unseen = (f"the groups of {each.role} {name}: no record says its queue" for each in unknown)
+    for sentence in (*sight.unseen(), *unseen):
         report.note(f"not seen: {sentence}")
     cards = [group_card(row, now) for row in rows]
     report.values |= {
@@ -98,12 +92,11 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
         report.print(f"{card['name']}: {card['state']}{card['danger'] and ': '}{card['danger']}")
         _print(report, card)
     for card in cards:
+        where = f"{card['from']} -> {card['to']} on {card['queue']}, {card['name']}"
         report.print(
-            "", f"{card['from']} -> {card['to']} on {card['queue']}, {card['name']}: {card['state']}: {card['cause']}"
+            "", f"{where}: {card['state']}: {card['cause']}", *([f"  {card['danger']}"] if card["danger"] else [])
         )
-        report.print(
-            *filter(None, (f"  {card['danger']}".rstrip(), f"  [{drawn(card['parts'])}]", f"  {card['told']}"))
-        )
+        report.print(f"  [{drawn(card['parts'])}]", f"  {card['told']}")
         _print(report, {**card, "facts": [("quiet for", card["since"]), *card["facts"]]})
     if not mine:
         report.note(f"{name}: there is no status queue")

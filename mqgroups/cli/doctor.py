@@ -21,8 +21,8 @@ from mqgroups.cli.words import put_time, tally
 from mqgroups.core.model import Role
 from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
 from mqgroups.operate.doctor import examine, named_status_queues
-from mqgroups.operate.look import look_at_queue
 from mqgroups.operate.machine import machine_findings
+from mqgroups.operate.queues import look_at_queue
 from mqgroups.operate.rules.findings import Finding, Severity, ok
 from mqgroups.printable import printable
 from mqgroups.queue_manager import QueueManager

@@ -12,10 +12,10 @@ from typing import Any, get_args
 import click
 
 from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.console import ProgressLine
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import MESSAGES, dumped, group_listing
 from mqgroups.cli.options import LOOK_S, QUEUE, STALLED_AFTER, output_option, states_told, status_queues_option
-from mqgroups.cli.progress import ProgressLine
 from mqgroups.cli.report import MOST_ROWS, Report
 from mqgroups.cli.table import Output, picked
 from mqgroups.cli.words import number, put_time, size, tally
@@ -23,8 +23,7 @@ from mqgroups.core.group_key import goes_by, text_of_id
 from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.operate.browse import messages_of_group, peek
 from mqgroups.operate.group_names import GroupNames
-from mqgroups.operate.group_store import Order
-from mqgroups.operate.groups import GroupList, browse_groups, in_order
+from mqgroups.operate.groups import GroupList, Order, browse_groups, in_order
 from mqgroups.operate.queues import Sight, look_at_queues
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.inspection import BrowsedInstance

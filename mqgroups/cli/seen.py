@@ -104,7 +104,8 @@ class Watcher:
     _status_queues: Sequence[str]
     _connection: dict[str, Any]
     _q_mgr: QueueManager | None
-    _before: dict[str, SeenQueue] = field(default_factory=dict)
+    # The queues of the last look.
+    _before: Sequence[str] = ()
 
     def close(self) -> None:
         """Disconnect."""
@@ -118,8 +119,7 @@ class Watcher:
             MQIError: a failure that trying again does not mend.
         """
         began_s = time.monotonic()
-        known = self._before or dict.fromkeys(self._queues)
-        seen = Seen(datetime.now(UTC), queues=[SeenQueue(each) for each in known])
+        seen = Seen(datetime.now(UTC), queues=[SeenQueue(each) for each in self._before or self._queues])
         try:
             self._q_mgr = self._q_mgr or open_q_mgr(**{**self._connection, "wait_s": 0.0})
         except (MQIError, BindingMissing) as error:
@@ -135,7 +135,7 @@ class Watcher:
             seen.problem = f"connection lost: {error}"
             return seen
         seen.took_s = time.monotonic() - began_s
-        self._before = {each.queue: each for each in seen.queues}
+        self._before = [each.queue for each in seen.queues]
         return seen
 
     def _look(self, q_mgr: QueueManager, seen: Seen) -> None:

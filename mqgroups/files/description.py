@@ -4,7 +4,7 @@
     mqgroups.FileBytes  .FileModifiedMs       length; milliseconds since 1970, UTC
     mqgroups.FileSha256                       of the whole file, in hexadecimal digits
 
-IBM MQ Managed File Transfer has names of its own for these, and no digest (IBM MQ, topic "MQ message properties set by MFT on
+IBM MQ Managed File Transfer has names of its own for these, and no digest (IBM MQ, "MQ message properties set by MFT on
 messages written to destination queues"). All of this is known from reading. The types of the values are not in these texts, so
 numbers are read as text, too.
 """

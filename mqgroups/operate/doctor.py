@@ -2,7 +2,7 @@
 
 Facts come from MQINQ, and from the command server. ``rules/findings.py`` has the rules. Nothing is changed.
 
-Not here: what is on this machine (``machine.py``), carrying out a remedy (``command_server.MQSCClient``), and the authorities of
+Not here: what is on this machine (``machine.py``), carrying out a remedy, and the authorities of
 a program, because each error for 2035 prints the command for them.
 """
 
@@ -30,7 +30,7 @@ from mqgroups.errors import (
 from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_name, checked_queue_name, checked_role, status_queue_name
 from mqgroups.operate.attributes import inquired, queue_behind
-from mqgroups.operate.command_server import MQSCClient
+from mqgroups.operate.command_server import PCFClient
 from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.definitions import PINNED
@@ -147,7 +147,7 @@ def _granted(principal: str | None, *lacks: tuple[str, str]) -> dict[str, Any]:
     return {"mqsc": tuple(lines)} if principal else {"remedy": "\n".join(lines)}
 
 
-def _displayed(client: MQSCClient, command: str) -> dict[str, int | str]:
+def _displayed(client: PCFClient, command: str) -> dict[str, int | str]:
     """Return the attributes of the one object that is displayed; none if there is none."""
     done, texts = client.run(command)
     found = attributes(texts[0]) if done and texts else {}
@@ -157,7 +157,7 @@ def _displayed(client: MQSCClient, command: str) -> dict[str, int | str]:
     return {name: value if (whole := as_number(value)) is None else whole for name, value in found.items()}
 
 
-def _negotiated(client: MQSCClient, channel: str) -> dict[str, int]:
+def _negotiated(client: PCFClient, channel: str) -> dict[str, int]:
     """Return what the connections of a channel have negotiated; see ``channel_findings``."""
     done, texts = client.run(to_copy("DISPLAY CHSTATUS({}) HBINT", channel))
     found = [attributes(text).get("HBINT", "") for text in texts] if done else []
@@ -171,7 +171,7 @@ def _of(facts: Facts, *names: str) -> Facts:
 
 
 def _told_by_command_server(
-    connection: Connection, told: Callable[[MQSCClient], Iterator[Finding]], principal: str | None
+    connection: Connection, told: Callable[[PCFClient], Iterator[Finding]], principal: str | None
 ) -> Iterator[Finding]:
     """Yield what only the command server tells, or why it does not."""
     is_zos = connection.platform == mq.MQPL_ZOS
@@ -180,7 +180,7 @@ def _told_by_command_server(
         f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown",
     )
     try:
-        with closing(MQSCClient(connection, patience_ms=5_000)) as client:
+        with closing(PCFClient(connection)) as client:
             yield from told(client)
             yield ok(about, "it answers this user")
     except CommandRefused as error:
@@ -193,7 +193,7 @@ def _told_by_command_server(
 
 
 def _told(
-    q_mgr_name: str, queue: str | None, channel: str | None, of_queue: Facts, client: MQSCClient, *, needs_model: bool
+    q_mgr_name: str, queue: str | None, channel: str | None, of_queue: Facts, client: PCFClient, *, needs_model: bool
 ) -> Iterator[Finding]:
     """Yield findings on the channel, the model queue and the expiry of a queue."""
     if channel:

@@ -138,7 +138,7 @@ def test_the_doctor_has_nothing_to_say_of_what_is_printed(q_mgr, mqsc, execute):
 
 
 def test_every_definition_names_what_a_site_may_have_altered_in_the_default_objects():
-    """ "Values ... are the defaults supplied with IBM MQ, but your installation might have changed them" (q085710)."""
+    """Defaults are IBM's, "but your installation might have changed them" (IBM MQ, "DEFINE QLOCAL")."""
     files = [*(ROOT / "docker").rglob("*.mqsc"), *(ROOT / "recipes").glob("*.mqsc"), *(ROOT / "docs").rglob("*.md")]
     found = [each for file in files for each in commands(_mqsc_of(file)) if each.words[0] == "DEFINE"]
     found = [each for each in found if {"QLOCAL", "QMODEL"} & set(each.attributes)]

@@ -8,7 +8,7 @@ import json
 import pytest
 
 import mqgroups.operate.doctor
-import mqgroups.operate.look
+import mqgroups.operate.queues
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
@@ -115,7 +115,7 @@ def test_a_consumer_that_died_while_the_queue_was_browsed_does_not_disagree_with
         looks.append(q_mgr)
         return find_owners(q_mgr, **named)
 
-    monkeypatch.setattr(mqgroups.operate.look, "find_owners", look)
+    monkeypatch.setattr(mqgroups.operate.queues, "find_owners", look)
     _, found = doctor()
     assert f"groups on {owner.queue}" not in problems(found)
 
@@ -340,15 +340,15 @@ def test_the_record_of_the_owner_that_is_named_counts_without_the_command_server
 @pytest.mark.parametrize(
     ("variables", "remedy"),
     [
-        ({"MQGROUPS_CONN_NAME": "127.0.0.1(1)"}, "check --conn-name"),
-        ({"MQGROUPS_Q_MGR_NAME": "NOBODY"}, "check --q-mgr"),
-        ({"MQGROUPS_CHANNEL": "NO.SUCH.CHANNEL"}, "check --channel"),
+        ({"MQGROUPS_CONN_NAME": "127.0.0.1(1)"}, "check the connection name"),
+        ({"MQGROUPS_Q_MGR_NAME": "NOBODY"}, "correct the name"),
+        ({"MQGROUPS_CHANNEL": "NO.SUCH.CHANNEL"}, "Define the server-connection channel"),
     ],
 )
 def test_a_connection_that_fails_is_a_finding_after_those_on_this_machine(doctor, variables, remedy):
     result, found = doctor(**variables)
     assert (result.exit_code, found[0]["subject"]) == (ERROR, "connection")
-    assert remedy in found[0]["remedy"]
+    assert remedy in found[0]["found"]
     assert {"binding", "client library"} <= {each["subject"] for each in found}
 
 

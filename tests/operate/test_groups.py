@@ -12,8 +12,7 @@ from embedded_tests.fix_mqi import OK
 from mqgroups import errors
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import messages_of_group
-from mqgroups.operate.group_store import GroupStore
-from mqgroups.operate.groups import browse_groups
+from mqgroups.operate.groups import GroupStore, browse_groups
 from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance
 from mqgroups.operate.rules.judgement import Cause, GroupState, Surroundings, judged

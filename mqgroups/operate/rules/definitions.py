@@ -25,8 +25,8 @@ _SPARK_MODELS = ("MQGROUPS.SHARED.STATUS.MODEL", "MQGROUPS.CLAIM.MODEL")
 _ASK = "*ask "
 # CSQINP2 and CSQUTIL on z/OS read columns 1 to 72.
 _WIDTH = 72
-# DEFINE takes what it does not name from SYSTEM.DEFAULT.*, which a site may have altered (IBM MQ, topic q020830). So these are
-# named in every definition.
+# DEFINE takes what it does not name from SYSTEM.DEFAULT.*, which a site may have altered (IBM MQ, "DEFINE QLOCAL"). So every
+# definition names these.
 PINNED = "GET(ENABLED) PUT(ENABLED) NOTRIGGER USAGE(NORMAL) MAXMSGL(4194304) CUSTOM(' ') STREAMQ(' ') CAPEXPRY(NOLIMIT)"
 _SUFFIX, _LONGEST = ".BACKOUT", 48
 _VALUE = re.compile(r"\('([A-Z.]+)'\)")

@@ -124,7 +124,7 @@ def _has(
 
 
 def _no_cap(severity: Severity, why: str) -> tuple[_Rule, _Rule]:
-    """Return the rules on a limited expiry: by CUSTOM('CAPEXPRY(n)'), which comes first, or CAPEXPRY(n) (topic q097495)."""
+    """Return the rules on a limited expiry: CUSTOM('CAPEXPRY(n)'), which comes first (IBM MQ, "CAPEXPRY"), and CAPEXPRY(n)."""
     custom = _Rule(
         "CAPEXPRY",
         "CUSTOM",
@@ -284,7 +284,7 @@ def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
 def _noticed(interval_s: int) -> str:
     """Return after how much silence an end with this negotiated HBINT takes the other one for dead.
 
-    Source: IBM MQ, topic q015650, "Receive timeout", and APAR IT26614.
+    Source: IBM MQ, "Receive timeout", and APAR IT26614.
     """
     after_s = 2 * interval_s if interval_s < _SHORT_HBINT_S else interval_s + 60
     return f"the loss of a client's host is noticed {f'after {after_s} s' if interval_s else 'only by TCP'}"

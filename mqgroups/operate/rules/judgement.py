@@ -12,8 +12,7 @@ Browsing takes time, and units of work hide messages. So a group that seems to l
 ``operate/browse.py`` finds that out.
 
 "Nothing has happened" compares put times: those of the group's messages, and those of its owners' records, which are put with
-each commit. PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, topics PutDate and PutTime of MQMD), and are
-compared as they are: 16 digits.
+each commit. PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, "MQMD"). They are compared as they are: 16 digits.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ AT_WORK = frozenset({OwnerState.ACTIVE, OwnerState.HIDDEN})
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A program that has a queue open for input, as the queue manager knows it (Inquire Queue Status, topic q087890).
+    """A program that has a queue open for input, as the queue manager knows it (IBM MQ, "Inquire Queue Status (Response)").
 
     Attributes:
         appl_name: the application's tag.

@@ -23,9 +23,9 @@ _WAIT = "wait for a channel, or bring dead letters back"
 _GONE_FROM_VIEW = (OwnerState.LOST, OwnerState.HIDDEN)
 _A_QUEUE = {"put": "OUTGOING", "get": "INCOMING"}
 _NOTHING = "nothing-interrupted"
-# Whose record is wanted.
-_WANTED = {Cause.NO_RECORD: "put", Cause.UNNAMED: "put", Cause.NO_BEGINNING: "get", Cause.BEGINNING_UNSEEN: "get"}
-_LACK_MESSAGES = {*_WANTED, Cause.NEWER, Cause.GAP, Cause.GAP_AHEAD, Cause.REST_GONE, Cause.PUT_GONE}
+# Whose record a group lacks.
+WANTED = {Cause.NO_RECORD: "put", Cause.UNNAMED: "put", Cause.NO_BEGINNING: "get", Cause.BEGINNING_UNSEEN: "get"}
+_LACK_MESSAGES = {*WANTED, Cause.NEWER, Cause.GAP, Cause.GAP_AHEAD, Cause.REST_GONE, Cause.PUT_GONE}
 
 
 def remedy(judgement: Judgement) -> list[str]:
@@ -74,7 +74,7 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
 
 def may_have_lost(judgement: Judgement) -> list[SeenOwner]:
     """Return the owners whose record of this group may be lost; the remedy of the group is theirs, too."""
-    role = _WANTED.get(judgement.cause)
+    role = WANTED.get(judgement.cause)
     here = ("", judgement.around.at.queue, judgement.around.at.resolved_q_name)
     return [
         each
@@ -282,7 +282,7 @@ def _elsewhere(judgement: Judgement) -> Iterator[str]:
 def _lost_or_nowhere(judgement: Judgement) -> list[str]:
     """Return two remedies: its owner's record is lost, or the rest of the group is. The likelier one comes first."""
     around, group = judgement.around, judgement.group
-    is_put = _WANTED[judgement.cause] == "put"
+    is_put = WANTED[judgement.cause] == "put"
     is_made_here = group.is_made_by(around.at.q_mgr_name)
     lost = [*_record_lost(judgement)] if is_made_here or not is_put else []
     nowhere = "if it was handled already, or its beginning is nowhere:"
@@ -299,7 +299,7 @@ def _lost_or_nowhere(judgement: Judgement) -> list[str]:
 
 def _look(judgement: Judgement) -> Iterator[str]:
     """Yield where to look for a record that was not seen."""
-    group, at, role = judgement.group, judgement.around.at, _WANTED[judgement.cause]
+    group, at, role = judgement.group, judgement.around.at, WANTED[judgement.cause]
     is_there = role == "put" and not group.is_made_by(at.q_mgr_name)
     where, there = (" at queue manager {}", [group.made_by]) if is_there else ("", [])
     look = f"look for its record{where}: mqgroups groups --queue {{}} --status-queue MQGROUPS.{role.upper()}.NAME"
@@ -308,7 +308,7 @@ def _look(judgement: Judgement) -> Iterator[str]:
 
 def _record_lost(judgement: Judgement) -> Iterator[str]:
     """Yield the remedy for each owner that may have lost the group's record; else for the one that the operator asks about."""
-    around, role = judgement.around, _WANTED[judgement.cause]
+    around, role = judgement.around, WANTED[judgement.cause]
     did = "put" if role == "put" else "has begun"
     lost: list[SeenOwner | None] = [*may_have_lost(judgement)]
     # Of an owner whose status queue is in order, only its log says so; else it would go on with another one's group.

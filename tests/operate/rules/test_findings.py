@@ -76,7 +76,7 @@ def wrong(findings):
         ({"INDXTYPE": "GROUPID", "PLATFORM": "MQPL_ZOS"}, BOTH, []),
         ({"CAPEXPRY": "NOLIMIT"}, BOTH, []),
         ({"CAPEXPRY": 600}, BOTH, [(WARNING, "CAPEXPRY", ("ALTER QLOCAL('Q') CAPEXPRY(NOLIMIT)",))]),
-        # The word in CUSTOM comes before the attribute (q097495).
+        # The word in CUSTOM comes before the attribute (IBM MQ, "CAPEXPRY").
         (
             {"CAPEXPRY": "NOLIMIT", "CUSTOM": "CAPEXPRY(600)"},
             BOTH,
@@ -144,7 +144,7 @@ def test_attributes_of_a_channel(facts, expected):
 
 @table(("interval_s", "words"), [(10, "after 20 s"), (59, "after 118 s"), (60, "after 120 s"), (0, "by TCP")])
 def test_a_lost_host_is_noticed_after_what_was_negotiated(interval_s, words):
-    # IBM MQ, q015650 "Receive timeout": twice an interval below 60, else 60 seconds more
+    # IBM MQ, "Receive timeout": twice an interval below 60, else 60 seconds more
     (found,) = channel_findings("C", {"HBINT": interval_s})
     assert words in f"{found.found} {found.why}"
 
