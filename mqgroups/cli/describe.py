@@ -21,7 +21,7 @@ from mqgroups.cli.report import Report
 from mqgroups.cli.table import COLOURS, Output
 from mqgroups.cli.words import age, put_time, size, timestamp
 from mqgroups.core.group_key import shown_id
-from mqgroups.operate.group_names import GroupNames
+from mqgroups.operate.group_names import named
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.queues import look_at_queues
 from mqgroups.operate.rules.bar import bar, drawn, told
@@ -59,9 +59,9 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
     """
     report = Report(output, q_mgr_name=connection["q_mgr_name"], name=name)
     with connected(report, **connection) as q_mgr:
-        named = find_owners(q_mgr, names=[name], status_queues=status_queues)
-        queues = {each.queue for each in named.owners if each.queue}
-        known = {*status_queues, *(each.status_queue for each in named.owners)}
+        owners = find_owners(q_mgr, names=[name], status_queues=status_queues).owners
+        queues = {each.queue for each in owners if each.queue}
+        known = {*status_queues, *(each.status_queue for each in owners)}
         with look_at_queues(q_mgr, queues, browsed, status_queues=known) as sight:
             now = datetime.now(UTC)
             mine = [each for each in sight.owners.owners if each.name == name]
@@ -73,8 +73,7 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
             rows: list[Judgement] = []
             for queue, found in sight.lists.items():
                 found.judge(sight.owners, put_time(now - STALLED_AFTER), wanted, name=name)
-                with GroupNames(q_mgr, queue) as names:
-                    rows += [*found.gone, *names.named(found.groups())]
+                rows += [*found.gone, *named(q_mgr, queue, found.groups())]
     unknown = (each for each in mine if not each.queue and each.state in _LACKING)
     unseen = (f"the groups of {each.role} {name}: no record says its queue" for each in unknown)
     for sentence in (*sight.unseen(), *unseen):

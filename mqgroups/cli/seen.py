@@ -14,7 +14,7 @@ from mqgroups.cli.options import STALLED_AFTER
 from mqgroups.cli.owners import by_need, summary
 from mqgroups.cli.words import put_time, size
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
-from mqgroups.operate.group_names import GroupNames
+from mqgroups.operate.group_names import named
 from mqgroups.operate.groups import GroupList, in_order
 from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.queues import look_at_queues
@@ -166,7 +166,6 @@ class Watcher:
 
         found.judge(owners, quiet_since, wanted)
         seen.states, seen.data_bytes = dict(found.counts), found.data_bytes
-        with GroupNames(q_mgr, queue) as names:
-            there = names.named(islice(found.groups(), _MOST_GROUPS), most_s=_MOST_FOR_NAMES_S)
-            seen.groups = list(in_order([found.gone, there]))
+        there = named(q_mgr, queue, islice(found.groups(), _MOST_GROUPS), most_s=_MOST_FOR_NAMES_S)
+        seen.groups = list(in_order([found.gone, there]))
         return seen

@@ -13,7 +13,7 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.attributes import inquired
-from mqgroups.operate.command_server import MQSCClient
+from mqgroups.operate.command_server import PCFClient
 from mqgroups.operate.machine import machine_findings
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.judgement import Cause
@@ -130,7 +130,7 @@ def mqsc(owner):
         commands = [line for line in lines if not line.startswith("*")]
         assert all(line.startswith(("ALTER ", "DEFINE ", "SET ")) for line in commands)
         if run:
-            assert all(MQSCClient(connection_of(owner.qmgr)).run(command)[0] for command in commands)
+            assert all(PCFClient(connection_of(owner.qmgr)).run(command)[0] for command in commands)
         return lines
 
     return printed
@@ -150,7 +150,7 @@ def test_an_inhibited_queue_is_an_error_and_is_not_enabled_by_what_is_printed(ow
 @pytest.mark.embedded
 def test_what_is_printed_mends_definitions(owner, doctor, mqsc):
     alter = f"ALTER QLOCAL('{owner.queue}') "
-    assert MQSCClient(connection_of(owner.qmgr)).run(f"{alter} NOSHARE")[0]
+    assert PCFClient(connection_of(owner.qmgr)).run(f"{alter} NOSHARE")[0]
     said = f"queue {owner.queue}: SHARE"
     assert f"{alter}SHARE" in mqsc()
     assert said in problems(doctor()[1], "warning")
@@ -266,7 +266,7 @@ def test_messages_on_the_backout_queue_are_a_warning(poisoned, doctor):
 def test_a_backout_queue_for_shorter_messages_only_is_a_warning(poisoned, doctor):
     connection = connection_of(poisoned.qmgr)
     before = inquired(connection, "TEST.BACKOUT", ("MAXMSGL",))[0]["MAXMSGL"]
-    alter = MQSCClient(connection).run
+    alter = PCFClient(connection).run
     subject = "queue TEST.BACKOUT: MAXMSGL"
     assert subject not in problems(doctor(queue=poisoned.queue)[1], "warning")
     assert alter("ALTER QLOCAL('TEST.BACKOUT') MAXMSGL(1000)")[0]
