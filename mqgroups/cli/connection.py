@@ -24,7 +24,7 @@ from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import Field, settings_of
 
 _METAVARS = {"conn_name": "HOST(PORT)", "ccdt_url": "URL", "key_repository": "FILE"}
-# Settings of a connection that commands do not have: MQSSLFIPS says it.
+# Settings of a connection that commands do not have. MQSSLFIPS sets this one.
 _NO_OPTIONS = frozenset({"fips"})
 # A secret of the environment that is used only with the setting that it belongs to.
 _ONLY_WITH = {"password": ["user"], "key_repository_password": ["key_repository"]}
@@ -48,7 +48,7 @@ class _ConnectionOption(_SharedOption):
     """
 
     def __init__(self, flags: Sequence[str], *, variable: str, secret: str = "", **more: Any) -> None:
-        """``variable``: that it has its value from; with ``secret``, for --NAME-env, the one that holds this secret."""
+        """``variable``: the environment variable with its value; for --NAME-env, the one that holds this ``secret``."""
         self.variable, self._secret = variable, secret
         super().__init__(flags, envvar=None if secret else variable, show_envvar=not secret, **more)
 
@@ -190,7 +190,7 @@ def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) 
     q_mgr = retrying(Patience(options["wait_s"]), CONNECT_LATER, sleep, say, q_mgr_name=arguments["q_mgr_name"])(
         connect, **arguments
     )
-    # A connection that is there sleeps only until another program closes a status queue.
+    # From here on it sleeps only until another program closes a status queue.
     awaited, why, began_s = "the status queue", "", time.monotonic()
     if acts:
         say_where({**options, "q_mgr_name": q_mgr.q_mgr_name})

@@ -33,7 +33,7 @@ from mqgroups.operate.rules.remedies import WANTED, owner_remedy, remedy
 from mqgroups.printable import LONGEST_NAME, brief, printable
 
 _LACKING = {OwnerState.LOST, OwnerState.HIDDEN, OwnerState.UNREADABLE, OwnerState.VERSION, OwnerState.UNSEEN}
-# What mends them is not said by a group.
+# States whose remedy no group says.
 _BY_THEMSELVES = DISARRAY | {OwnerState.LOST, OwnerState.HIDDEN}
 _UNKNOWN = "?"
 

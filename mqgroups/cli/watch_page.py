@@ -1,9 +1,10 @@
 """The pages of ``mqgroups watch``: the last look, drawn in a browser; ``watch.html`` asks for it again and again.
 
-Also the figures for Prometheus: those of the last look, unless it is old, because the next one hangs.
+``/metrics`` has the figures of the last look for Prometheus. If the next look hangs, the last one gets old, and its figures are
+left out.
 
-They change nothing. Names of queues, groups and programs are texts of others: the page gets them as JSON and shows them as text,
-and its Content-Security-Policy lets no script run but its own, and nothing be fetched from elsewhere.
+The pages change nothing. Names of queues, groups and programs are texts of others: the page gets them as JSON and shows them as
+text, and its Content-Security-Policy lets no script run but its own, and nothing be fetched from elsewhere.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ _HEADERS = {
 
 
 class WatchPages:
-    """The pages, and what they show."""
+    """The pages, and the look that they show."""
 
     def __init__(self, q_mgr_name: str, queues: Sequence[str] = ()) -> None:
-        """``queues``: those that are named, of which metrics say that they cannot be seen before there is a look."""
+        """``queues``: those that are named. Before the first look, metrics say that they cannot be seen."""
         self._q_mgr_name = printable(q_mgr_name)
         # A look, seconds until the next one, when it was shown.
         self._shown = (

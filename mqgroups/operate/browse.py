@@ -1,4 +1,4 @@
-"""Browses the messages on a queue in physical order, or those of one group: without message data, removing nothing.
+"""Browses the messages on a queue in physical order, or those of one group. It reads no message data, and removes nothing.
 
 It also finds the rest of a group whose first message is gone, which logical order never returns.
 
@@ -68,7 +68,7 @@ def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> I
 def peek(
     q_mgr: ConnectionHolder, queue: str, group_id: bytes, msg_seq_number: int, most_bytes: int
 ) -> tuple[dict[str, int | str], Mapping[str, PropertyValue], bytes] | None:
-    """Browse one message of a group to look into it, of several with this number the first one. It stays; this shows data.
+    """Browse one message of a group, to look into it. This shows data. Of several messages with this number it is the first one.
 
     Args:
         q_mgr, queue, group_id: as for ``messages_of_group``.
@@ -151,7 +151,7 @@ def browsed_message(md: bytes, length: int) -> Browsed:
 
 
 class SecondLook:
-    """Looks again at groups that lack messages, which may be got, or put, while the queue is browsed. Close it in the end.
+    """Looks again at groups that lack messages: programs may get and put some while the queue is browsed. Close it in the end.
 
     A consumer gets the first message of its group that is on the queue. If it does so while the queue is browsed, the group seems
     to have no beginning, or a gap where the consumer has overtaken the browsing, and it may be with the next group before the
@@ -175,7 +175,7 @@ class SecondLook:
         self._get = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS, match_options=match)
 
     def may_be_being_got(self, group: GroupInspection) -> bool:
-        """Whether programs may be getting messages, and the first one that was seen is gone, or those before it may be hidden."""
+        """Whether a program may be getting it: its first message has gone since, or a unit of work may hide those before."""
         number, offset = group.first
         if not self._seen.may_be_read:
             return False
@@ -188,7 +188,7 @@ class SecondLook:
         return self._is_there(group, group.end) or not self._is_there(group, group.first)
 
     def _is_there(self, group: GroupInspection, place: MessagePlace) -> bool:
-        """Whether the message at this place of the group is there; after too many looks, the answer is what was seen before."""
+        """Whether the message at this place of the group is there. After too many looks the answer is what was browsed."""
         if not self._left:
             return place != group.end
         self._left -= 1

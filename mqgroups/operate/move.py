@@ -1,9 +1,9 @@
 """Moves the rest of a group to another queue as it is, for a group that no producer or consumer can resume.
 
-It refuses to do so while another program works with the queue, unless an operator overrides that check; and if a producer would
-put the rest of the group, because then the group would be on two queues. If the group's last message is missing, a record that
-cannot be seen or read may be that producer's. A consumer whose group is moved cannot finish it: its record has to go too, and the
-result names it.
+It refuses to do so while another program works with the queue. An operator can override that check. It also refuses if a producer
+would put the rest of the group, because then the group would be on two queues. If the group's last message is missing, a record
+that cannot be seen or read may be that producer's. A consumer cannot finish a group that is moved. Its record has to go too, and
+the result names the consumer.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def move_group(
     except CannotSalvage as error:
         raise refused(f"group {group_id.hex()}", error) from error
     if not alone:
-        # Else no unit of work has messages of the queue.
+        # Otherwise it is known by now that no unit of work has messages of the queue.
         _refuse_hidden(connection, owners.owners, group_id)
     target_name = to or seen.backout_queue
     if not target_name:
@@ -240,7 +240,7 @@ def _unfit(name: str, why: str) -> ConfigurationError:
 
 
 def _refuse_hidden(connection: Connection, owners: Collection[SeenOwner], group_id: bytes) -> None:
-    """Raise OwnerActive if a unit of work hides a record: its messages of the group would stay, or come back, behind the move."""
+    """Raise OwnerActive if a unit of work hides a record. Its messages of the group would stay, or come back after the move."""
     for each in owners:
         if each.record is not None or each.state not in AT_WORK:
             continue

@@ -1,7 +1,7 @@
 """The rules of a health check of an installation: a table of what is looked at, and one engine from facts to findings.
 
-Facts are attributes by their MQSC names, as MQINQ or DISPLAY returned them: numbers as ``int``, others in its words. One that
-could not be seen is not there, and a rule without its facts says nothing: whoever collects them names what was not seen.
+Facts are attributes by their MQSC names, as MQINQ or DISPLAY has returned them: numbers as ``int``, others in MQSC's words. A
+fact that could not be seen is left out, and a rule without its facts yields nothing. Who collects facts says what was not seen.
 
 Not here: how facts are collected (``operate/doctor.py``, ``operate/machine.py``).
 """
@@ -72,10 +72,10 @@ def ok(subject: str, found: str) -> Finding:
 
 
 class _Rule(NamedTuple):
-    """A row of the table. Of neighbours about the same thing, the first one that is not right is the finding.
+    """A row of the table. Rows about the same thing stand together. The first one that is not right makes the finding.
 
-    ``needs``: the facts that it is about; ``right``: whether their values are; ``mends``: the attributes to set, which can break
-    nothing that works; ``remedy``: what else to do; ``role``: of the programs that it matters to. Texts have facts in them.
+    ``needs``: the facts that it is about; ``right``: whether their values are right; ``mends``: the attributes to set, if that
+    can break nothing that works; ``remedy``: what else to do; ``role``: of the programs that it matters to. Texts can name facts.
     """
 
     about: str
@@ -148,15 +148,15 @@ def _long_enough(why: str) -> _Rule:
 
 _ERROR = Severity.ERROR
 _ZOS = "MQPL_ZOS"
-# Until a lost host is noticed, the status queues of its programs are open: sooner than the 30 seconds for which another start of
-# them waits. But a commit must not be taken for a lost host; without shared conversations it has no heartbeats.
+# A lost host keeps the status queues of its programs open until it is noticed. That should take less than the 30 seconds for
+# which another start waits. But a slow commit, which has no heartbeats without shared conversations, must not look like one.
 _LEAST_HBINT_S, _MOST_HBINT_S = 10, 30
 _SHORT_HBINT_S = 60
 _FEW_BACKOUTS = 5
 _NEEDS = "consumers with poison= or stalled= need PUT on %(BACKOUT)s\n"
 
 # fmt: off
-# Not to be applied: it may protect a queue that was restored, or whose records are being rebuilt.
+# This is not applied: somebody may protect a queue that was restored, or whose records are being rebuilt.
 _ENABLED = tuple(
     _has(each, "ENABLED", f"nobody can {role.value}; programs wait, and then fail", severity=_ERROR, role=role)._replace(
         mends="", remedy=f"unless somebody disabled it to protect the queue:\n%(ALTER)s {each}(ENABLED)")
@@ -177,7 +177,7 @@ _DATA_QUEUE = (
     _Rule("INDXTYPE", "INDXTYPE PLATFORM", lambda index, platform: index == "GROUPID" or platform != _ZOS,
           "INDXTYPE(%(INDXTYPE)s)", "z/OS delivers groups in logical order only from a queue with this index (2394)",
           "INDXTYPE(GROUPID)", severity=_ERROR, role=Role.GET),
-    # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
+    # This is not applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
     _Rule("BOTHRESH, BOQNAME", "BOTHRESH BOQNAME", lambda threshold, _: threshold > 0, "BOTHRESH(0)",
           "a message that fails every time is not recognised as poison, and stops its consumer again and again",
           remedy=f"{_NEEDS}%(ALTER)s BOTHRESH({_FEW_BACKOUTS}) %(TO_BACKOUT)s", role=Role.GET),
@@ -282,7 +282,7 @@ def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
 
 
 def _noticed(interval_s: int) -> str:
-    """Return after how much silence an end with this negotiated HBINT takes the other one for dead.
+    """Return how long an end with this negotiated HBINT hears nothing before it takes the other end for dead.
 
     Source: IBM MQ, "Receive timeout", and APAR IT26614.
     """

@@ -48,7 +48,7 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
         return ["if its queues were moved here:", adopt, _start(owner, around)]
     if owner.state is OwnerState.LEFT_OVER:
         return ["nothing: the next start removes it"]
-    # That of the look may be another one.
+    # The queue of this look may be another one.
     queue = owner.queue or _A_QUEUE[owner.role]
     if owner.state is OwnerState.LOST or (owner.state is OwnerState.HIDDEN and around.at.hidden is None):
         return [
@@ -108,17 +108,17 @@ def _clear(owner: SeenOwner) -> Iterator[str]:
 
 
 def _rebuild(around: Surroundings, name: str, role: str, queue: str, more: str = "", accept: str = "") -> str:
-    """Return the command, with the checks that it cannot make: without a command server, or of another lost record."""
+    """Return the command. It accepts what it cannot check: without a command server, or of another record that is lost."""
     doubts = [accept] if accept else []
     unasked = around.at.hidden is None
     if unasked:
         doubts.append("in-use")
     others = (each.may_have_a_group(role, queue) for each in around.owners if each.name != name)
-    # With no group, nobody else has it: if there is one after all, the command has to ask.
+    # If there is no group, nobody else has it. If there is one after all, the command has to ask.
     if accept != _NOTHING and (unasked or any(others)):
         doubts.append("other-owners")
     accepts = "".join(f" --accept {each}" for each in doubts)
-    # A program believes only records of its own user, which the one who runs the doctor may not be.
+    # A program believes only records of its own user. Who runs the doctor may be another user.
     what = to_copy(f"--name {{}} --role {role} --queue {{}}{more} --record-user USER", name, queue)
     return f"mqgroups salvage rebuild {what}{accepts} --apply"
 
@@ -138,7 +138,7 @@ def _wait_for_hidden(owner: SeenOwner | None, around: Surroundings) -> Iterator[
 
 
 def _other_side(judgement: Judgement, name: str, role: str) -> Iterator[str]:
-    """Yield what to look at before an owner is started whose name may be that of a pipe that has lost both records."""
+    """Yield what to look at before the start of an owner that may be a pipe, and may have lost both records."""
     other = judgement.around.owner("put" if role == "get" else "get", name)
     if name == "NAME" or (other is not None and other.record is None and other.state is not OwnerState.ACTIVE):
         yield to_copy("if {} is a pipe, look for its other record before the start", name)
@@ -147,7 +147,7 @@ def _other_side(judgement: Judgement, name: str, role: str) -> Iterator[str]:
 
 
 def _finish(judgement: Judgement) -> Iterator[str]:
-    """Yield how the producer's record goes: else the rest would be put behind the remedy."""
+    """Yield how the producer ends the group before it is moved. Otherwise it would put the rest to the old place."""
     if (producer := judgement.producer) is not None:
         if producer.is_active is False:
             yield _start(producer, judgement.around)
@@ -179,7 +179,7 @@ def _moved(judgement: Judgement) -> Iterator[str]:
 def _move_line(
     around: Surroundings, queue: str, group_id: bytes, to: str = "", group: GroupInspection | None = None
 ) -> str:
-    """Return the command, with the checks that it cannot make: without a command server, or of records that are elsewhere."""
+    """Return the command. It accepts what it cannot check: without a command server, or of records that are elsewhere."""
     accept = ""
     if around.at.hidden is None:
         accept = " --accept in-use --accept other-owners"
