@@ -23,7 +23,7 @@ from mqgroups.cli.table import Output, picked
 from mqgroups.cli.words import number, put_time
 from mqgroups.core.modes import RoleName
 from mqgroups.core.status import RecordState
-from mqgroups.errors import ConnectionBroken, MQIError, StatusError
+from mqgroups.errors import StatusError
 from mqgroups.operate.queues import look_at_queue, pipe_findings
 from mqgroups.operate.rules.findings import Finding
 from mqgroups.operate.rules.judgement import Cause
@@ -111,12 +111,9 @@ def _contradictions(
     own = status.status_queue
     named = [] if status.state is OwnerState.UNKNOWN else [own]
     now = put_time(datetime.now(UTC))
-    try:
-        look = look_at_queue(q_mgr, queue, browsed, quiet_since=now, named=named, name=status.name, status_queue=own)
-    except ConnectionBroken:
-        raise
-    except MQIError as error:
-        _tell_unseen(report, queue, str(error))
+    look = look_at_queue(q_mgr, queue, browsed, quiet_since=now, named=named, name=status.name, status_queue=own)
+    if look.problem:
+        _tell_unseen(report, queue, look.problem)
         return ()
     # Without a message, only the consumer's record says how far the group is.
     needs_consumer = any(not each.group.messages and each.consumer is None for each in look.of_owner)

@@ -19,13 +19,12 @@ from mqgroups.cli.report import Report
 from mqgroups.cli.table import COLOURS
 from mqgroups.cli.words import put_time, tally
 from mqgroups.core.model import Role
-from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
+from mqgroups.errors import BindingMissing, CommandRefused, MQIError
 from mqgroups.operate.doctor import examine, named_status_queues
 from mqgroups.operate.machine import machine_findings
-from mqgroups.operate.queues import look_at_queue
+from mqgroups.operate.queues import QueueLook, look_at_queue
 from mqgroups.operate.rules.findings import Finding, Severity, ok
 from mqgroups.printable import printable
-from mqgroups.queue_manager import QueueManager
 
 _FILE_WIDTH = 80
 _LABEL = max(len(each.value) for each in Severity)
@@ -74,17 +73,17 @@ def doctor(output: str, **options: Any) -> None:
     try:
         with q_mgr:
             found += _encryption(connection)
-            groups: list[Finding] = []
-            told: set[str] = set()
-            largest = 0
+            look = QueueLook(queue or "")
             if queue is not None:
                 named = named_status_queues(q_mgr, name, role and Role(role), status_queue)
-                groups, told, largest = _groups(q_mgr, queue, named, name or "NAME")
+                since = put_time(datetime.now(UTC) - STALLED_AFTER)
+                look = look_at_queue(q_mgr, queue, browsed, named=named, quiet_since=since, name=name or "NAME")
             channel = connection["channel"] if connection["conn_name"] else None
-            examined = examine(q_mgr, **asked, channel=channel, principal=connection["user"], group=largest)
+            examined = examine(q_mgr, **asked, channel=channel, principal=connection["user"], group=look.largest())
+            told = {f"status queue {each}" for each in look.deals_with()}
             found += (each for each in examined if each.subject not in told)
             # What is wrong with a status queue may be why a group lacks a record.
-            found += groups
+            found += look.findings() if queue is not None else ()
     except (MQIError, CommandRefused) as error:
         _show(report, found, output)
         report.fail(ExitCode.FAILED, error)
@@ -103,24 +102,6 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
         unsaid = "as the CCDT says" if connection["ccdt_url"] else "none, on this machine"
         yield ok("TLS", connection["cipher_spec"] or unsaid)
     yield ok("user", connection["user"] or "the user of this process, without a password")
-
-
-def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> tuple[list[Finding], set[str], int]:
-    """Return what is wrong with the groups on the queue, the status queues of which that says it, and the largest such group.
-
-    ``name``: the producer that the operator asks about, or ``NAME``.
-    """
-    try:
-        quiet_since = put_time(datetime.now(UTC) - STALLED_AFTER)
-        look = look_at_queue(q_mgr, queue, browsed, named=named, quiet_since=quiet_since, name=name)
-    except ConnectionBroken:
-        raise
-    except MQIError as error:
-        unseen = Finding(
-            f"groups on {queue}", Severity.UNSEEN, str(error), "groups without a beginning cannot be found"
-        )
-        return [unseen], set(), 0
-    return [*look.findings()], {f"status queue {each}" for each in look.deals_with()}, look.largest()
 
 
 def _show(report: Report, found: Sequence[Finding], output: str) -> None:

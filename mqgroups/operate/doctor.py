@@ -34,17 +34,7 @@ from mqgroups.operate.command_server import PCFClient
 from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.definitions import PINNED
-from mqgroups.operate.rules.findings import (
-    Facts,
-    Finding,
-    Severity,
-    alias_findings,
-    channel_findings,
-    data_queue_findings,
-    ok,
-    q_mgr_findings,
-    status_queue_findings,
-)
+from mqgroups.operate.rules.findings import Facts, Finding, Severity, findings, ok
 from mqgroups.operate.rules.inspection import BrowsedInstance
 from mqgroups.operate.rules.judgement import Surroundings
 from mqgroups.operate.rules.mqsc_text import as_number, attributes
@@ -105,16 +95,17 @@ def examine(
     of_queue: Facts = {"Q.MAXMSGL": data["MAXMSGL"]} if "MAXMSGL" in data else {}
     of_q_mgr, _ = inquired(connection, "", _Q_MGR, mq.MQOT_Q_MGR)
     yield ok("connection", f"queue manager {connection.q_mgr_name}, identifier {connection.q_mgr_identifier}")
-    yield from q_mgr_findings(connection.q_mgr_name, {**of_q_mgr, **of_queue})
+    yield from findings("QMGR", connection.q_mgr_name, {**of_q_mgr, **of_queue})
     told = partial(_told, connection.q_mgr_name, queue, channel, of_queue, needs_model=bool(name and side))
     yield from _told_by_command_server(connection, told, principal)
     if queue is not None:
         if local != queue:
-            yield from alias_findings(queue, local, inquired(connection, queue, ("GET", "PUT"))[0], roles)
+            yield ok(f"queue {queue}", f"an alias of {local}")
+            yield from findings("QALIAS", queue, inquired(connection, queue, ("GET", "PUT"))[0], roles)
         if problem:
             why = "its attributes can break or slow groups"
             yield _not_inquired(f"queue {local}: attributes", problem, why, principal, local)
-        yield from data_queue_findings(local, {**data, **_of(of_q_mgr, "PLATFORM")}, roles)
+        yield from findings("QLOCAL", local, {**data, **_of(of_q_mgr, "PLATFORM")}, roles)
         if (backout := data.get("BOQNAME")) and Role.GET in roles:
             yield from _backout_queue(connection, str(backout), {**of_queue, "Q.GROUP": group}, principal)
     if name is not None and side is not None:
@@ -158,7 +149,7 @@ def _displayed(client: PCFClient, command: str) -> dict[str, int | str]:
 
 
 def _negotiated(client: PCFClient, channel: str) -> dict[str, int]:
-    """Return what the connections of a channel have negotiated; see ``channel_findings``."""
+    """Return what the connections of a channel have negotiated; see ``findings``."""
     done, texts = client.run(to_copy("DISPLAY CHSTATUS({}) HBINT", channel))
     found = [attributes(text).get("HBINT", "") for text in texts] if done else []
     values = [whole for each in found if (whole := as_number(each)) is not None]
@@ -198,9 +189,9 @@ def _told(
     """Yield findings on the channel, the model queue and the expiry of a queue."""
     if channel:
         shown = _displayed(client, to_copy("DISPLAY CHANNEL({}) HBINT SHARECNV MAXMSGL SSLCIPH", channel))
-        yield from channel_findings(channel, {**shown, **_negotiated(client, channel), **of_queue})
+        yield from findings("CHANNEL", channel, {**shown, **_negotiated(client, channel), **of_queue})
     if model := _displayed(client, f"DISPLAY QMODEL('{STATUS_MODEL}') ALL"):
-        yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
+        yield from findings("QMODEL", STATUS_MODEL, model)
     else:
         found, why = "there is none, or this user may not display it", "other status queues are made from it"
         remedy = to_copy("mqgroups mqsc status | runmqsc {}", q_mgr_name)
@@ -209,7 +200,7 @@ def _told(
         yield Finding(f"model queue {STATUS_MODEL}", severity, found, why, remedy)
     if queue:
         shown = _displayed(client, to_copy("DISPLAY QLOCAL({}) ALL", queue))
-        yield from data_queue_findings(queue, _of(shown, "CAPEXPRY", "CUSTOM"), ())
+        yield from findings("QLOCAL", queue, _of(shown, "CAPEXPRY", "CUSTOM"), ())
 
 
 def _not_inquired(subject: str, problem: MQIError, why: str, principal: str | None, queue: str) -> Finding:
@@ -231,7 +222,7 @@ def _backout_queue(connection: Connection, name: str, of_queue: Facts, principal
         yield _not_inquired(
             subject, problem, "whether it has messages, and may be put to, is not known", principal, name
         )
-    yield from data_queue_findings(name, {**facts, **of_queue}, (Role.PUT,))
+    yield from findings("QLOCAL", name, {**facts, **of_queue}, (Role.PUT,))
     if depth := facts.get("CURDEPTH"):
         found, remedy = f"{depth} there", to_copy("mqgroups groups --queue {}", name)
         why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
@@ -245,7 +236,7 @@ def _owner(
     subject = f"status queue {own}"
     facts, problem = inquired(connection_of(q_mgr), own, _STATUS_QUEUE)
     if not isinstance(problem, QueueMissing):
-        yield from status_queue_findings(own, "QLOCAL", facts)
+        yield from findings("STATUS", own, facts)
     try:
         found = inspect_owner(q_mgr, name, role.value, queue=queue, status_queue=status_queue)
     except ConnectionBroken:

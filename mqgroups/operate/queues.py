@@ -100,12 +100,14 @@ class QueueLook:
     """What was seen of a queue and its owners.
 
     Attributes:
+        problem: why it could not be browsed.
         counts: how many groups there are by cause.
         first: the first group of each cause that needs an operator.
         of_owner: those that a record of the owner in question names.
     """
 
     queue: str
+    problem: str = ""
     counts: Counter[Cause] = field(default_factory=Counter)
     first: dict[Cause, Judgement] = field(default_factory=dict)
     of_owner: list[Judgement] = field(default_factory=list)
@@ -113,6 +115,10 @@ class QueueLook:
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong, the most dangerous first."""
+        if self.problem:
+            why = "groups without a beginning cannot be found"
+            yield Finding(f"groups on {self.queue}", Severity.UNSEEN, self.problem, why)
+            return
         for cause in Cause:
             if cause in self.first:
                 yield self._all(cause)
@@ -171,19 +177,21 @@ def look_at_queue(
     name: str = "NAME",
     status_queue: str = "",
 ) -> QueueLook:
-    """Browse a queue, then the status queues, and judge the groups; raises MQIError."""
+    """Browse a queue, then the status queues, and judge the groups; raises ConnectionBroken."""
     look = QueueLook(queue)
-    with browse(q_mgr, queue) as found:
-        seen = find_owners(q_mgr, status_queues=named)
 
-        def wanted(judgement: Judgement) -> bool:
-            look.counts[judgement.cause] += 1
-            if any(each.status_queue == status_queue for each in judgement.owners):
-                look.of_owner.append(judgement)
-            if judgement.cause.severity is not Severity.OK:
-                look.first.setdefault(judgement.cause, judgement)
-            return False
+    def wanted(judgement: Judgement) -> bool:
+        look.counts[judgement.cause] += 1
+        if any(each.status_queue == status_queue for each in judgement.owners):
+            look.of_owner.append(judgement)
+        if judgement.cause.severity is not Severity.OK:
+            look.first.setdefault(judgement.cause, judgement)
+        return False
 
-        found.judge(seen, quiet_since, wanted, name=name)
-    look.unseen = seen.unseen
+    with look_at_queues(q_mgr, [queue], browse, status_queues=named) as sight:
+        look.unseen = sight.owners.unseen
+        for found in sight.lists.values():
+            found.judge(sight.owners, quiet_since, wanted, name=name)
+        for error in sight.refused.values():
+            look.problem = str(error)
     return look

@@ -89,27 +89,6 @@ class _Rule(NamedTuple):
     role: Role | None = None
 
 
-def _findings(
-    subject: str, alter: str, rules: Sequence[_Rule], facts: Facts, roles: Collection[Role] = tuple(Role)
-) -> Iterator[Finding]:
-    """Yield the findings on an object; ``alter``: the MQSC command that sets its attributes."""
-    said: dict[str, Any] = {"ALTER": alter, **facts}
-    known = (
-        each
-        for each in rules
-        if (each.role is None or each.role in roles) and all(name in facts for name in each.needs.split())
-    )
-    for about, group in groupby(known, lambda each: each.about):
-        rows = list(group)
-        wrong = next((each for each in rows if not each.right(*map(said.get, each.needs.split()))), None)
-        if wrong is None:
-            yield ok(f"{subject}: {about}", rows[-1].found % said)
-        else:
-            mqsc = (f"{alter} {wrong.mends % said}",) if wrong.mends else ()
-            found, why, remedy = wrong.found % said, wrong.why % said, wrong.remedy % said
-            yield Finding(f"{subject}: {about}", wrong.severity, found, why, remedy, mqsc)
-
-
 def _has(
     attribute: str,
     right: str,
@@ -242,43 +221,50 @@ _NOT_TEMPORARY = _Rule("DEFTYPE", "DEFTYPE", lambda kind: kind != "TEMPDYN", "DE
 # fmt: on
 
 
-def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
-    """Yield findings on a data queue, or with MAXMSGL on a backout queue, whose own queue has Q.MAXMSGL.
+_KINDS: dict[str, tuple[str, str, Sequence[_Rule]]] = {
+    "QLOCAL": ("queue", "ALTER QLOCAL({})", _DATA_QUEUE),
+    "QALIAS": ("alias", "ALTER QALIAS({})", _ENABLED),
+    "QMGR": ("queue manager", "ALTER QMGR", _Q_MGR),
+    "CHANNEL": ("channel", "ALTER CHANNEL({}) CHLTYPE(SVRCONN)", _CHANNEL),
+    "STATUS": ("status queue", "ALTER QLOCAL({})", (_NOT_TEMPORARY, *_STATUS_QUEUE)),
+    "QMODEL": ("model queue", "ALTER QMODEL({})", (_MADE, *_STATUS_QUEUE)),
+}
 
-    ``Q.GROUP``: the messages of a group that may be moved to it.
 
-    ``roles``: what programs do with it: put, get, or both. Of the queue manager, the facts have PLATFORM.
+def findings(kind: str, name: str, facts: Facts, roles: Collection[Role] = tuple(Role)) -> Iterator[Finding]:
+    """Yield findings on an object.
+
+    Args:
+        kind: its type in MQSC; ``STATUS`` for a status queue, ``QMODEL`` for their model.
+        facts: what is known of it. Besides its own attributes: PLATFORM; MAXMSGL of the data queue as Q.MAXMSGL; for a backout
+            queue Q.GROUP, the messages of a group that may be moved there; for a channel CHS.HBINT, the longest HBINT that its
+            connections have negotiated. 0 is longer than any.
+        roles: what programs do with it.
     """
+    called, alter, rules = _KINDS[kind]
+    alter = to_copy(alter, *([name] if "{}" in alter else []))
     backout = str(facts.get("BOQNAME") or "QUEUE")
-    more = {"BACKOUT": to_copy("{}", backout), "TO_BACKOUT": to_copy("BOQNAME({})", backout)}
-    if "Q.GROUP" in facts and "MAXDEPTH" in facts:
-        more["ROOM"] = str(max(10 * int(facts["MAXDEPTH"]), int(facts.get("CURDEPTH", 0)) + int(facts["Q.GROUP"])))
-    yield from _findings(f"queue {name}", to_copy("ALTER QLOCAL({})", name), _DATA_QUEUE, {**facts, **more}, roles)
-
-
-def alias_findings(name: str, target: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
-    """Yield findings on an alias of the queue ``target``."""
-    yield ok(f"queue {name}", f"an alias of {target}")
-    yield from _findings(f"alias {name}", to_copy("ALTER QALIAS({})", name), _ENABLED, facts, roles)
-
-
-def q_mgr_findings(name: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on a queue manager; Q.MAXMSGL is that of a data queue."""
-    yield from _findings(f"queue manager {name}", "ALTER QMGR", _Q_MGR, facts)
-
-
-def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on a server-connection channel; Q.MAXMSGL is that of a data queue.
-
-    CHS.HBINT is the longest HBINT that its connections have negotiated; 0 is longer than any.
-    """
-    noticed = {
-        f"{of}NOTICED": _noticed(interval)
-        for of in ("", "CHS.")
-        if isinstance(interval := facts.get(f"{of}HBINT"), int)
+    said: dict[str, Any] = {
+        "ALTER": alter,
+        "BACKOUT": to_copy("{}", backout),
+        "TO_BACKOUT": to_copy("BOQNAME({})", backout),
     }
-    alter = to_copy("ALTER CHANNEL({}) CHLTYPE(SVRCONN)", name)
-    yield from _findings(f"channel {name}", alter, _CHANNEL, {**facts, **noticed})
+    if "Q.GROUP" in facts and "MAXDEPTH" in facts:
+        said["ROOM"] = max(10 * int(facts["MAXDEPTH"]), int(facts.get("CURDEPTH", 0)) + int(facts["Q.GROUP"]))
+    for of in ("", "CHS."):
+        if isinstance(interval_s := facts.get(f"{of}HBINT"), int):
+            said[f"{of}NOTICED"] = _noticed(interval_s)
+    said |= facts
+    known = (each for each in rules if each.role in (None, *roles) and facts.keys() >= set(each.needs.split()))
+    for about, group in groupby(known, lambda each: each.about):
+        rows = list(group)
+        wrong = next((each for each in rows if not each.right(*map(facts.get, each.needs.split()))), None)
+        if wrong is None:
+            yield ok(f"{called} {name}: {about}", rows[-1].found % said)
+        else:
+            mqsc = (f"{alter} {wrong.mends % said}",) if wrong.mends else ()
+            found, why, remedy = wrong.found % said, wrong.why % said, wrong.remedy % said
+            yield Finding(f"{called} {name}: {about}", wrong.severity, found, why, remedy, mqsc)
 
 
 def _noticed(interval_s: int) -> str:
@@ -288,10 +274,3 @@ def _noticed(interval_s: int) -> str:
     """
     after_s = 2 * interval_s if interval_s < _SHORT_HBINT_S else interval_s + 60
     return f"the loss of a client's host is noticed {f'after {after_s} s' if interval_s else 'only by TCP'}"
-
-
-def status_queue_findings(name: str, kind: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on a status queue (``kind`` is ``"QLOCAL"``), or on the model of status queues (``"QMODEL"``)."""
-    called, made = ("model", _MADE) if kind == "QMODEL" else ("status", _NOT_TEMPORARY)
-    alter = to_copy(f"ALTER {kind}({{}})", name)
-    yield from _findings(f"{called} queue {name}", alter, (made, *_STATUS_QUEUE), facts)
