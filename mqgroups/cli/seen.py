@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -96,76 +96,70 @@ class Seen:
         return list(in_order(each.groups for each in self.queues))
 
 
-@dataclass(slots=True)
-class Watcher:
-    """Looks at queues again and again; without ``queues`` at all that records name."""
+def looks(
+    queues: Sequence[str], status_queues: Sequence[str], connection: dict[str, Any], q_mgr: QueueManager | None
+) -> Generator[Seen, None, None]:
+    """Yield a look at these queues, or without any at all that records name, again and again.
 
-    _queues: Sequence[str]
-    _status_queues: Sequence[str]
-    _connection: dict[str, Any]
-    _q_mgr: QueueManager | None
-    # The queues of the last look.
-    _before: Sequence[str] = ()
+    Raises:
+        MQIError: a failure that trying again does not mend.
+    """
+    before: Sequence[str] = ()
+    try:
+        while True:
+            began_s = time.monotonic()
+            seen = Seen(datetime.now(UTC), queues=[SeenQueue(each) for each in before or queues])
+            try:
+                q_mgr = q_mgr or open_q_mgr(**{**connection, "wait_s": 0.0})
+            except (MQIError, BindingMissing) as error:
+                seen.problem = f"not connected: {error}"
+                # A password that is refused again and again locks the account.
+                seen.took_s = 0.0 if error.clears_up else _UNTIL_IT_IS_MENDED_S
+                yield seen
+                continue
+            try:
+                _look(q_mgr, seen, queues, before, status_queues)
+            except ConnectionBroken as error:
+                q_mgr.close()
+                q_mgr = None
+                seen.problem = f"connection lost: {error}"
+            else:
+                seen.took_s = time.monotonic() - began_s
+                before = [each.queue for each in seen.queues]
+            yield seen
+    finally:
+        if q_mgr is not None:
+            q_mgr.close()
 
-    def close(self) -> None:
-        """Disconnect."""
-        if self._q_mgr is not None:
-            self._q_mgr.close()
 
-    def look(self) -> Seen:
-        """Look once.
+def _look(
+    q_mgr: QueueManager, seen: Seen, queues: Sequence[str], before: Sequence[str], status_queues: Sequence[str]
+) -> None:
+    with look_at_queues(q_mgr, queues or None, also=before, status_queues=status_queues) as sight:
+        if queues and not before and sight.refused:
+            # The name may be wrong. A queue that was there may come back.
+            raise next(iter(sight.refused.values()))
+        quiet_since = put_time(seen.at - STALLED_AFTER)
+        found = [_judged(q_mgr, queue, each, sight.owners, quiet_since) for queue, each in sight.lists.items()]
+    seen.queues = [*found, *(SeenQueue(each, f"not browsed: {error}") for each, error in sight.refused.items())]
+    seen.owners = by_need([owner for each in found for owner in each.owners] if queues else sight.owners.owners)
+    seen.unseen = list(dict.fromkeys([*sight.owners.unseen, *(each for one in found for each in one.unseen)]))
 
-        Raises:
-            MQIError: a failure that trying again does not mend.
-        """
-        began_s = time.monotonic()
-        seen = Seen(datetime.now(UTC), queues=[SeenQueue(each) for each in self._before or self._queues])
-        try:
-            self._q_mgr = self._q_mgr or open_q_mgr(**{**self._connection, "wait_s": 0.0})
-        except (MQIError, BindingMissing) as error:
-            seen.problem = f"not connected: {error}"
-            # A password that is refused again and again locks the account.
-            seen.took_s = 0.0 if error.clears_up else _UNTIL_IT_IS_MENDED_S
-            return seen
-        try:
-            self._look(self._q_mgr, seen)
-        except ConnectionBroken as error:
-            self._q_mgr.close()
-            self._q_mgr = None
-            seen.problem = f"connection lost: {error}"
-            return seen
-        seen.took_s = time.monotonic() - began_s
-        self._before = [each.queue for each in seen.queues]
-        return seen
 
-    def _look(self, q_mgr: QueueManager, seen: Seen) -> None:
-        with look_at_queues(q_mgr, self._queues or None, also=self._before, status_queues=self._status_queues) as sight:
-            if self._queues and not self._before and sight.refused:
-                # The name may be wrong. A queue that was there may come back.
-                raise next(iter(sight.refused.values()))
-            quiet_since = put_time(seen.at - STALLED_AFTER)
-            found = [self._queue(q_mgr, queue, each, sight.owners, quiet_since) for queue, each in sight.lists.items()]
-        seen.queues = [*found, *(SeenQueue(each, f"not browsed: {error}") for each, error in sight.refused.items())]
-        of_queues = [owner for each in found for owner in each.owners]
-        seen.owners = by_need(of_queues if self._queues else sight.owners.owners)
-        seen.unseen = list(dict.fromkeys([*sight.owners.unseen, *(each for one in found for each in one.unseen)]))
+def _judged(q_mgr: QueueManager, queue: str, found: GroupList, owners: SeenOwners, quiet_since: str) -> SeenQueue:
+    """Judge the groups of a queue that was browsed."""
+    instance = found.instance
+    mine = owners.of_queues(found.names)
+    seen = SeenQueue(queue, messages=instance.messages, others=instance.others, hidden=instance.hidden)
+    seen.owners, seen.unseen = list(mine.owners), [*mine.unseen, *instance.unseen]
 
-    def _queue(
-        self, q_mgr: QueueManager, queue: str, found: GroupList, owners: SeenOwners, quiet_since: str
-    ) -> SeenQueue:
-        """Judge the groups of a queue that was browsed."""
-        instance = found.instance
-        mine = owners.of_queues(found.names)
-        seen = SeenQueue(queue, messages=instance.messages, others=instance.others, hidden=instance.hidden)
-        seen.owners, seen.unseen = list(mine.owners), [*mine.unseen, *instance.unseen]
+    def wanted(each: Judgement) -> bool:
+        if each.cause.state is GroupState.COMPLETE:
+            seen.oldest_complete = min(seen.oldest_complete or each.since, each.since)
+        return True
 
-        def wanted(each: Judgement) -> bool:
-            if each.cause.state is GroupState.COMPLETE:
-                seen.oldest_complete = min(seen.oldest_complete or each.since, each.since)
-            return True
-
-        found.judge(owners, quiet_since, wanted)
-        seen.states, seen.data_bytes = dict(found.counts), found.data_bytes
-        there = named(q_mgr, queue, islice(found.groups(), _MOST_GROUPS), most_s=_MOST_FOR_NAMES_S)
-        seen.groups = list(in_order([found.gone, there]))
-        return seen
+    found.judge(owners, quiet_since, wanted)
+    seen.states, seen.data_bytes = dict(found.counts), found.data_bytes
+    there = named(q_mgr, queue, islice(found.groups(), _MOST_GROUPS), most_s=_MOST_FOR_NAMES_S)
+    seen.groups = list(in_order([found.gone, there]))
+    return seen

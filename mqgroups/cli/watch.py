@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import Any
 
 import click
@@ -16,7 +16,7 @@ from mqgroups.cli.group_rows import group_listing, listed_values
 from mqgroups.cli.options import LOOK_S, QUEUE, SECONDS, host_and_port, output_option, status_queues_option
 from mqgroups.cli.owners import by_need, owner_listing, owner_values
 from mqgroups.cli.report import Report
-from mqgroups.cli.seen import NO_QUEUE, Seen, Watcher
+from mqgroups.cli.seen import NO_QUEUE, Seen, looks
 from mqgroups.cli.table import Output, picked
 from mqgroups.cli.watch_page import WatchPages
 from mqgroups.core.to_copy import to_copy
@@ -74,16 +74,14 @@ def watch(
       1    failed; standard error says why
       130  ended with Ctrl-C
     """
-    # A later failure to connect does not end it.
-    watcher = Watcher(queues, status_queues, connection, open_q_mgr(**connection))
+    show = _shower(output)
+    pages = WatchPages(connection["q_mgr_name"], queues)
     with ExitStack() as stack:
-        stack.callback(watcher.close)
-        show = _shower(output)
-        pages = WatchPages(connection["q_mgr_name"], queues)
         if http is not None:
             stack.enter_context(Pages(http, pages.by_path))
-        while True:
-            seen = watcher.look()
+        # A later failure to connect does not end it.
+        found = looks(queues, status_queues, connection, open_q_mgr(**connection))
+        for seen in stack.enter_context(closing(found)):
             pause_s = min(max(every_s, seen.took_s), _LONGEST_PAUSE_S)
             show(seen)
             pages.show(seen, pause_s)
