@@ -58,9 +58,7 @@ class _ConnectionOption(_SharedOption):
         if given is not None and self is options[0] and not ctx.resilient_parsing:
             unused = dict.fromkeys(each.variable for each in options if os.environ.get(each.variable))
             if unused:
-                complain(
-                    f"the command line has {given.opts[0]}, so it says how to connect; not used: {', '.join(unused)}"
-                )
+                complain(f"the command line says by {given.opts[0]} how to connect; not used: {', '.join(unused)}")
         if given is not None and self.name not in opts:
             return self.get_default(ctx), ParameterSource.DEFAULT
         if given is None and self._has_secret():
@@ -187,9 +185,8 @@ def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) 
 
     if not reconnects:
         arguments |= {"reconnect_wait_s": 0, "sleep": sleep}
-    q_mgr = retrying(Patience(options["wait_s"]), CONNECT_LATER, sleep, say, q_mgr_name=arguments["q_mgr_name"])(
-        connect, **arguments
-    )
+    until = retrying(Patience(options["wait_s"]), CONNECT_LATER, sleep, say, q_mgr_name=arguments["q_mgr_name"])
+    q_mgr = until(connect, **arguments)
     # From here on it sleeps only until another program closes a status queue.
     awaited, why, began_s = "the status queue", "", time.monotonic()
     if acts:

@@ -92,9 +92,8 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
         _print(report, card)
     for card in cards:
         where = f"{card['from']} -> {card['to']} on {card['queue']}, {card['name']}"
-        report.print(
-            "", f"{where}: {card['state']}: {card['cause']}", *([f"  {card['danger']}"] if card["danger"] else [])
-        )
+        danger = [f"  {card['danger']}"] if card["danger"] else []
+        report.print("", f"{where}: {card['state']}: {card['cause']}", *danger)
         report.print(f"  [{drawn(card['parts'])}]", f"  {card['told']}")
         _print(report, {**card, "facts": [("quiet for", card["since"]), *card["facts"]]})
     if not mine:
@@ -115,10 +114,8 @@ def group_card(row: Judgement, at: datetime) -> dict[str, Any]:
     put_by = [each.name for each in owners if each.role == "put"] or list(group.put_by)
     got_by = [each.name for each in owners if each.role == "get"]
     name = row.name or row.recorded_name
-    facts = {
-        "messages": f"{group.messages:,}, {size(group.data_bytes)}" if group.messages else "none",
-        "GroupId": group.group_id.hex(),
-    }
+    messages = f"{group.messages:,}, {size(group.data_bytes)}" if group.messages else "none"
+    facts = {"messages": messages, "GroupId": group.group_id.hex()}
     return {
         "from": printable(", ".join(put_by) or _UNKNOWN),
         "to": printable(", ".join(got_by) or _UNKNOWN),

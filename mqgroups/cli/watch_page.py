@@ -51,11 +51,8 @@ class WatchPages:
         """``queues``: those that are named. Before the first look, metrics say that they cannot be seen."""
         self._q_mgr_name = printable(q_mgr_name)
         # A look, seconds until the next one, when it was shown.
-        self._shown = (
-            Seen(_NEVER, problem="there was no look yet", queues=[*map(SeenQueue, queues)]),
-            1.0,
-            time.monotonic(),
-        )
+        seen = Seen(_NEVER, problem="there was no look yet", queues=[*map(SeenQueue, queues)])
+        self._shown = seen, 1.0, time.monotonic()
 
     @property
     def by_path(self) -> Mapping[str, Callable[[], Page]]:
@@ -88,9 +85,8 @@ class WatchPages:
                 values["groups"] += [({**where, "state": each.value}, queue.states.get(each, 0)) for each in GroupState]
                 values["messages"].append((where, queue.messages))
                 values["oldest_complete_seconds"].append((where, age_s(queue.oldest_complete, seen.at) or 0.0))
-        return metrics_page(
-            Figure(f"mqgroups_queue_{name}", "gauge", _FIGURES[name], found) for name, found in values.items() if found
-        )
+        shown = ((name, found) for name, found in values.items() if found)
+        return metrics_page(Figure(f"mqgroups_queue_{name}", "gauge", _FIGURES[name], found) for name, found in shown)
 
 
 _NEVER = datetime.fromtimestamp(0, UTC)

@@ -29,6 +29,7 @@ from mqgroups.operate.refusal import checked_group_id
 from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, MessagePlace
 
 _OPTIONS = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG
+_FIRST_AND_NEXT = (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
 _DEAD_LETTER_HEADER_BYTES = 172
 _HEAD = (
     "report msg_type expiry feedback encoding coded_char_set_id format priority persistence msg_id correl_id backout_count "
@@ -108,10 +109,7 @@ def peek(
 
 def _found(physical: Queue, wanted: bytearray, match_options: int) -> Iterator[tuple[bytes, int]]:
     """Yield the MQMD and the length of the data of each message."""
-    options, following = (
-        st.gmo(browse | _OPTIONS, match_options=match_options)
-        for browse in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
-    )
+    options, following = (st.gmo(_OPTIONS | which, match_options=match_options) for which in _FIRST_AND_NEXT)
     while (found := physical.get_descriptor(wanted, options)) is not None:
         options = following
         yield found[0], found[2]

@@ -37,9 +37,8 @@ class PCFClient:
         command_queue = _ZOS_COMMAND_QUEUE if self._is_zos else _COMMAND_QUEUE
         self._commands = connection.open_queue(command_queue, mq.MQOO_OUTPUT)
         try:
-            self._replies = connection.open_queue(
-                _REPLY_MODEL, mq.MQOO_INPUT_EXCLUSIVE, dynamic_q_name="MQGROUPS.REPLY.*"
-            )
+            mode = mq.MQOO_INPUT_EXCLUSIVE
+            self._replies = connection.open_queue(_REPLY_MODEL, mode, dynamic_q_name="MQGROUPS.REPLY.*")
         except BaseException:
             self._commands.close()
             raise
@@ -54,9 +53,8 @@ class PCFClient:
         # In tenths of a second. A command server that is started later must not run a command that was given up.
         struct.pack_into("=i", md, st.MD_EXPIRY, max(1, _PATIENCE_MS // 100))
         md[st.MD_REPLY_TO_Q] = self._replies.object_name.encode().ljust(48)
-        md_out, _ = self._commands.put(
-            md, st.pmo(mq.MQPMO_NO_SYNCPOINT), pcf.command(command, parameters, extended=self._is_zos)
-        )
+        asked = pcf.command(command, parameters, extended=self._is_zos)
+        md_out, _ = self._commands.put(md, st.pmo(mq.MQPMO_NO_SYNCPOINT), asked)
         wanted = st.md(correl_id=md_out[st.MD_MSG_ID])
         gmo = st.gmo(
             mq.MQGMO_WAIT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_CONVERT | mq.MQGMO_FAIL_IF_QUIESCING,

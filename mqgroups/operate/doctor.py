@@ -51,11 +51,8 @@ _Q_MGR = "MAXUMSGS MAXMSGL DEADQ PLATFORM".split()
 # To ask the command server: queues, and the queue manager.
 _ASK_AUTHORITIES = (("SYSTEM.ADMIN.COMMAND.QUEUE", "PUT"), ("SYSTEM.DEFAULT.MODEL.QUEUE", "DSP,GET"), ("", "DSP"))
 _WAITS = "its owner waits at its start; with an empty queue it would put or get its group again"
-_WHY = {
-    OwnerState.HIDDEN: _WAITS,
-    OwnerState.LOST: _WAITS,
-    OwnerState.LEFT_OVER: "its program ended without closing: no harm",
-}
+_WHY = dict.fromkeys((OwnerState.HIDDEN, OwnerState.LOST), _WAITS)
+_WHY[OwnerState.LEFT_OVER] = "its program ended without closing: no harm"
 
 
 def examine(
@@ -166,10 +163,8 @@ def _told_by_command_server(
 ) -> Iterator[Finding]:
     """Yield what only the command server tells, or why it does not."""
     is_zos = connection.platform == mq.MQPL_ZOS
-    about, why = (
-        "MQSC" if is_zos else "command server",
-        f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown",
-    )
+    about = "MQSC" if is_zos else "command server"
+    why = f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown"
     try:
         with closing(PCFClient(connection)) as client:
             yield from told(client)
@@ -261,9 +256,8 @@ def _owners(q_mgr: ConnectionHolder, queue: str | None, named: Collection[str]) 
     listed = [each for each in seen.owners if queue is None or each.queue in ("", queue)]
     wrong = [each for each in listed if each.state in DISARRAY or each.state in _WHY]
     for owner in wrong:
-        why = _WHY.get(owner.state) or "its owner refuses to start" + (
-            "" if owner.role else ", unless that is a Spark source"
-        )
+        refuses = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
+        why = _WHY.get(owner.state, refuses)
         found = f"{owner.state.value}: {(owner.state in DISARRAY and owner.problem) or owner.state.means}"
         remedy = "\n".join(owner_remedy(owner, around))
         yield Finding(f"status queue {owner.status_queue}", owner.state.severity, found, why, remedy)

@@ -204,9 +204,8 @@ class GroupList(GroupStore):
         with closing(SecondLook(self._connection, self.instance)) as look:
             self._choose(judge)
         found = (judged(None, of, around) for of in gone.values() if any(each.queue in self.names for each in of))
-        self.gone = sorted(
-            (replace(each, name=each.recorded_name) for each in found if wanted(each)), key=_KEYS["danger"]
-        )
+        chosen = (replace(each, name=each.recorded_name) for each in found if wanted(each))
+        self.gone = sorted(chosen, key=_KEYS["danger"])
 
     def groups(self, order: Order = "danger") -> Iterator[Judgement]:
         """Yield the chosen groups of which messages are there, by default the most dangerous ones first."""
@@ -273,9 +272,8 @@ def _browsed(connection: Connection, queue: str, on_progress: OnProgress, *, mus
             if before is not None:
                 after, unasked = hidden_messages(connection, local)
             if after is None:
-                instance.unseen.append(
-                    f"how many messages units of work hide: the command server did not tell ({unasked})"
-                )
+                why = f"the command server did not tell ({unasked})"
+                instance.unseen.append(f"how many messages units of work hide: {why}")
             else:
                 instance.hidden = max(after, before or 0)
     except BaseException:

@@ -39,7 +39,7 @@ from mqgroups.operate.refusal import (
     refused,
 )
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
-from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState, SeenOwner
+from mqgroups.operate.rules.owner_state import AT_WORK, DISARRAY, OwnerState, SeenOwner
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, doubt, movable
 from mqgroups.settings import every
 from mqgroups.telemetry.repair import Repair
@@ -50,9 +50,7 @@ _GET = st.gmo(
     match_options=mq.MQMO_MATCH_GROUP_ID,
 )
 # States of a status queue that has records which are not, or cannot be, looked at.
-_UNREADABLE = frozenset(
-    {OwnerState.UNREADABLE, OwnerState.VERSION, OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNSEEN}
-)
+_UNREADABLE = DISARRAY - {OwnerState.MOVED} | {OwnerState.UNSEEN}
 _OWN_PREFIXES = ("MQGROUPS.", "SYSTEM.")
 
 

@@ -97,9 +97,8 @@ def seen_owners(connection: Connection, names: Collection[str] = (), status_queu
     try:
         listed |= {name for name in queue_names(connection, f"{_PREFIX}*") if name.startswith(USUAL)}
     except CommandRefused as error:
-        unseen.append(
-            f"status queues are not listed, only those that are named: the command server did not tell ({error})"
-        )
+        why = f"the command server did not tell ({error})"
+        unseen.append(f"status queues are not listed, only those that are named: {why}")
     is_listed = not unseen
     held: dict[str, tuple[Holder, ...]] = {}
     try:
@@ -113,9 +112,8 @@ def seen_owners(connection: Connection, names: Collection[str] = (), status_queu
     for name in sorted({*listed, *by_name, *status_queues}):
         owners += _owners_of(connection, name, held.get(name, ()), must_exist=name in status_queues)
     wanted = [each for each in owners if not names or each.name in names]
-    unseen += [
-        f"status queue {each.status_queue}: {each.problem}" for each in wanted if each.state is OwnerState.UNSEEN
-    ]
+    not_seen = (each for each in wanted if each.state is OwnerState.UNSEEN)
+    unseen += [f"status queue {each.status_queue}: {each.problem}" for each in not_seen]
     in_order = sorted(wanted, key=lambda each: (each.role or "", each.name))
     return SeenOwners(tuple(in_order), tuple(unseen), is_listed)
 
@@ -201,7 +199,7 @@ def _shared(
         of = (message or intents[group]).record
         state, problem = (_shared_state(message, is_active=is_active), "") if message else (without, unknown)
         found = SeenOwner(
-            "put", of.name, look.name, state, queue=of.queue, holders=held, problem=problem, is_shared=True
+            "put", of.name, look.name, state, queue=of.queue, problem=problem, is_shared=True, holders=held
         )
         yield _with_record(connection, look, found, message) if message else _moved(connection, found, of)
     if look.unreadable:

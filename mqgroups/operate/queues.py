@@ -46,9 +46,8 @@ class Sight:
         """Yield what could not be seen, and for want of what: a sentence each."""
         yield from self.owners.unseen
         for queue, error in self.refused.items():
-            named = ", ".join(
-                f"{each.role} {each.name} ({each.state.value})" for each in self.owners.owners if each.queue == queue
-            )
+            owners = (each for each in self.owners.owners if each.queue == queue)
+            named = ", ".join(f"{each.role} {each.name} ({each.state.value})" for each in owners)
             yield f"queue {queue}, which records name: {named}: {error}"
         for found in self.lists.values():
             at = found.instance

@@ -104,25 +104,16 @@ def _has(
 
 def _no_cap(severity: Severity, why: str) -> tuple[_Rule, _Rule]:
     """Return the rules on a limited expiry: CUSTOM('CAPEXPRY(n)'), which comes first (IBM MQ, "CAPEXPRY"), and CAPEXPRY(n)."""
-    custom = _Rule(
-        "CAPEXPRY",
-        "CUSTOM",
-        lambda text: "CAPEXPRY" not in text,
-        "CUSTOM(%(CUSTOM)s)",
-        why,
-        "CUSTOM(' ')",
-        "",
-        severity,
-    )
+    text = "CUSTOM(%(CUSTOM)s)"
+    custom = _Rule("CAPEXPRY", "CUSTOM", lambda it: "CAPEXPRY" not in it, text, why, "CUSTOM(' ')", "", severity)
     return custom, _has("CAPEXPRY", "NOLIMIT", why, severity=severity)
 
 
 def _long_enough(why: str) -> _Rule:
     """Return the rule on MAXMSGL of what the messages of a queue pass; 0 is no limit."""
     found = "MAXMSGL(%(MAXMSGL)s), and the queue's is %(Q.MAXMSGL)s"
-    return _Rule(
-        "MAXMSGL", "MAXMSGL Q.MAXMSGL", lambda most, of: not most or of <= most, found, why, "MAXMSGL(%(Q.MAXMSGL)s)"
-    )
+    needs, mends = "MAXMSGL Q.MAXMSGL", "MAXMSGL(%(Q.MAXMSGL)s)"
+    return _Rule("MAXMSGL", needs, lambda most, of: not most or of <= most, found, why, mends)
 
 
 _ERROR = Severity.ERROR
@@ -244,11 +235,8 @@ def findings(kind: str, name: str, facts: Facts, roles: Collection[Role] = tuple
     called, alter, rules = _KINDS[kind]
     alter = to_copy(alter, *([name] if "{}" in alter else []))
     backout = str(facts.get("BOQNAME") or "QUEUE")
-    said: dict[str, Any] = {
-        "ALTER": alter,
-        "BACKOUT": to_copy("{}", backout),
-        "TO_BACKOUT": to_copy("BOQNAME({})", backout),
-    }
+    said: dict[str, Any] = {"ALTER": alter, "BACKOUT": to_copy("{}", backout)}
+    said["TO_BACKOUT"] = to_copy("BOQNAME({})", backout)
     if "Q.GROUP" in facts and "MAXDEPTH" in facts:
         said["ROOM"] = max(10 * int(facts["MAXDEPTH"]), int(facts.get("CURDEPTH", 0)) + int(facts["Q.GROUP"]))
     for of in ("", "CHS."):

@@ -82,9 +82,8 @@ def _joined(bounds: array[int], first: MessagePlace, end: MessagePlace) -> bool:
         return False
     meets_before = at > 0 and bounds[at - 1] == begin
     meets_after = at < len(bounds) and bounds[at] == behind
-    bounds[at - meets_before : at + meets_after] = array(
-        "q", [begin] * (not meets_before) + [behind] * (not meets_after)
-    )
+    joined = [begin] * (not meets_before) + [behind] * (not meets_after)
+    bounds[at - meets_before : at + meets_after] = array("q", joined)
     return True
 
 

@@ -76,11 +76,8 @@ def may_have_lost(judgement: Judgement) -> list[SeenOwner]:
     """Return the owners whose record of this group may be lost; the remedy of the group is theirs, too."""
     role = WANTED.get(judgement.cause)
     here = ("", judgement.around.at.queue, judgement.around.at.resolved_q_name)
-    return [
-        each
-        for each in judgement.around.owners
-        if each.role == role and each.state in _GONE_FROM_VIEW and each.queue in here
-    ]
+    seen = (each for each in judgement.around.owners if each.role == role and each.queue in here)
+    return [each for each in seen if each.state in _GONE_FROM_VIEW]
 
 
 # --- commands
@@ -94,10 +91,8 @@ def _start(owner: SeenOwner, around: Surroundings) -> str:
 
 
 def _run_again(owner: SeenOwner) -> str:
-    return (
-        "run the Spark query or job again whose sink has the status queue "
-        f"{to_copy('{}', owner.status_queue)}: it completes its batch"
-    )
+    queue = to_copy("{}", owner.status_queue)
+    return f"run the Spark query or job again whose sink has the status queue {queue}: it completes its batch"
 
 
 def _clear(owner: SeenOwner) -> Iterator[str]:

@@ -169,7 +169,7 @@ def recorded_at(
         doubt(Obstacle.NOTHING_INTERRUPTED, accepted, found, "an interrupted group")
         return None
     expected = (
-        f"group {outgoing.group_id.hex()} up to message {outgoing.msg_seq_number}, by the record of the pipe's consumer"
+        f"group {outgoing.group_id.hex()} up to message {outgoing.msg_seq_number}, by the pipe's consumer's record"
     )
     if group_id not in (None, outgoing.group_id):
         raise CannotSalvage(Obstacle.PIPE, f"that group {group_id.hex()} is asked for", expected)
@@ -182,9 +182,8 @@ def recorded_at(
         return None, position
     _check_whole(group)
     if group.has_end or group.end != MessagePlace(outgoing.msg_seq_number + 1):
-        found = (
-            f"message {group.last_msg_seq_number} of that group on the queue{', its last one' if group.has_end else ''}"
-        )
+        last = ", its last one" if group.has_end else ""
+        found = f"message {group.last_msg_seq_number} of that group on the queue{last}"
         raise CannotSalvage(Obstacle.PIPE, found, expected)
     return group, position
 
@@ -221,9 +220,8 @@ def _check_whole(group: GroupInspection) -> None:
         raise CannotSalvage(Obstacle.DISARRAY, found, "messages that can belong to one group")
     if group.gaps:
         (number, offset), to = group.gaps[0]
-        raise CannotSalvage(
-            Obstacle.GAP, f"a gap from message {number}, offset {offset}, to message {to.msg_seq_number}", "no gap"
-        )
+        found = f"a gap from message {number}, offset {offset}, to message {to.msg_seq_number}"
+        raise CannotSalvage(Obstacle.GAP, found, "no gap")
 
 
 def _check_unused(accepted: Collection[Obstacle], seen: BrowsedInstance, *kinds: str) -> None:
