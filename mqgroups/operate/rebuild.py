@@ -310,37 +310,30 @@ class _Rebuild:
         moved: Collection[StatusRecord],
     ) -> StatusRecord | None:
         """Return the record to write; without an interrupted group that of none, for a checkpoint that is given back."""
+        if where is None and self.checkpoint is None:
+            return None
+        group, position = where or (None, GroupPosition())
+        ended = ended if where else None
+        first_msg_ids = {each.first_msg_id for each in moved if where and each.group_id == position.group_id}
         record = StatusRecord(
             role=self.role,
             name=self.name,
-            state=RecordState.IDLE,
+            state=RecordState.IN_GROUP if where else RecordState.IDLE,
             owner_id=self.owner_id,
-            epoch=1,
+            epoch=ended.epoch + 1 if ended else 1,
             unit_of_work=1,
             queue=seen.queue,
-            group_id=GROUP_ID_NONE,
-            msg_seq_number=0,
-            q_mgr_identifier=self.connection.q_mgr_identifier,
-            checkpoint=self.checkpoint,
-            traceparent=self.repair.traceparent,
-        )
-        if where is None:
-            return None if self.checkpoint is None else record
-        group, position = where
-        first_msg_ids = {each.first_msg_id for each in moved if each.group_id == position.group_id}
-        record = replace(
-            record,
-            state=RecordState.IN_GROUP,
-            epoch=ended.epoch + 1 if ended else 1,
             group_id=position.group_id,
             first_msg_id=first_msg_ids.pop() if len(first_msg_ids) == 1 else GROUP_ID_NONE,
             msg_seq_number=position.msg_seq_number,
             offset=position.offset,
             in_last_message=position.in_last_message,
+            q_mgr_identifier=self.connection.q_mgr_identifier,
             checkpoint=ended.checkpoint if ended and self.checkpoint is None else self.checkpoint,
             done=ended.done if ended else None,
+            traceparent=self.repair.traceparent,
         )
-        if self.role is Role.GET:
+        if self.role is Role.GET or where is None:
             return record
         # If all were got, nothing shows it any more.
         has_first = group is not None and group.has_head
