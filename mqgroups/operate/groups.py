@@ -54,12 +54,12 @@ class GroupStore:
     """The groups on a queue, counted while they are browsed. Use it in a ``with`` statement.
 
     Attributes:
-        seen: how many groups there are.
-        listed: how many of them were chosen.
+        listed: how many groups were chosen.
     """
 
     def __init__(self, most_in_memory: int = _MOST_IN_MEMORY) -> None:
-        self.seen = self.listed = 0
+        self.listed = 0
+        self._seen = 0
         self._most = most_in_memory
         # The number under which a group was first seen, and its messages.
         self._counting: dict[bytes, tuple[int, GroupInspection]] = {}
@@ -67,7 +67,7 @@ class GroupStore:
         self._database = sqlite3.connect("")
         self._database.executescript(_TABLES)
 
-    def add(self, message: Browsed) -> None:
+    def _add(self, message: Browsed) -> None:
         """Count a message of a group."""
         group_id = message.group_id
         found = self._counting.get(group_id)
@@ -75,9 +75,9 @@ class GroupStore:
             if len(self._counting) >= self._most:
                 self._write()
             where = "SELECT seen, packed FROM tally WHERE group_id = ?"
-            row = self._database.execute(where, (group_id,)).fetchone() if self.seen > len(self._counting) else None
-            self.seen += row is None
-            found = (row[0], pickle.loads(row[1])) if row else (self.seen, GroupInspection(group_id))
+            row = self._database.execute(where, (group_id,)).fetchone() if self._seen > len(self._counting) else None
+            self._seen += row is None
+            found = (row[0], pickle.loads(row[1])) if row else (self._seen, GroupInspection(group_id))
             self._counting[group_id] = found
         found[1].add(message)
 
@@ -185,7 +185,7 @@ class GroupList(GroupStore):
         self.counts.clear()
         self.data_bytes = 0
         done = 0
-        seen = owners.owners, owners.producers_seen, not owners.unseen
+        seen = owners.owners, owners._producers_seen, not owners.unseen
         self._around = around = Surroundings(self.instance, *seen, quiet_since, name)
         gone = dict(self._owners)
 
@@ -193,7 +193,7 @@ class GroupList(GroupStore):
             nonlocal done
             done += 1
             if done % _STEP == 0:
-                say(f"{done:,} of {self.seen:,} groups looked at")
+                say(f"{done:,} of {self._seen:,} groups looked at")
             gone.pop(group.group_id, None)
             verdict = judged(group, self._owners.get(group.group_id, ()), around)
             verdict = replace(verdict, cause=_at_work(verdict.cause, group, look) or verdict.cause)
@@ -262,7 +262,7 @@ def _browsed(connection: Connection, queue: str, on_progress: OnProgress, *, mus
             for message in browsed_messages(physical):
                 instance.messages += 1
                 if message.in_group:
-                    found.add(message)
+                    found._add(message)
                 else:
                     instance.others += 1
                 if instance.messages % _STEP == 0:

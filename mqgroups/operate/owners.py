@@ -59,7 +59,7 @@ class SeenOwners:
         return SeenOwners(found, (*self.unseen, f"of which queue these owners are, for they show no record: {named}"))
 
     @property
-    def producers_seen(self) -> bool:
+    def _producers_seen(self) -> bool:
         """Whether the records of all producers were seen, and none is being replaced by a program at work."""
         being_replaced = (
             each.state is OwnerState.ACTIVE and each.record is None and each.role != "get" for each in self.owners

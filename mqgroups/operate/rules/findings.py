@@ -21,7 +21,7 @@ from mqgroups.core.to_copy import to_copy
 Facts: TypeAlias = Mapping[str, "int | str"]
 
 
-class _Told(Enum):
+class Told(Enum):
     """An enum whose members are rows: a text, which is the value, and then what the annotations of the class name."""
 
     _value_: str

@@ -23,12 +23,12 @@ from typing import Literal
 
 from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import Outgoing
-from mqgroups.operate.rules.findings import Severity, _Told
+from mqgroups.operate.rules.findings import Severity, Told
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, MessagePlace
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
 
-class GroupState(_Told):
+class GroupState(Told):
     """The state of a group on a queue, and what it ``means``."""
 
     COMPLETE = ("complete", "all messages are there")
@@ -51,7 +51,7 @@ _OK, _WARNING, _ERROR = Severity.OK, Severity.WARNING, Severity.ERROR
 _S = GroupState
 
 
-class Cause(_Told):
+class Cause(Told):
     """Why a group is in its state. Those that need an operator come first, in the order of their danger.
 
     Attributes:

@@ -29,11 +29,11 @@ from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.status import Outgoing
-from mqgroups.operate.rules.findings import _Told
+from mqgroups.operate.rules.findings import Told
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, MessagePlace
 
 
-class Obstacle(_Told):
+class Obstacle(Told):
     """Why a record was not rebuilt, or a group not moved; with the remedy, and what a user with more authorities would know."""
 
     # fmt: off
