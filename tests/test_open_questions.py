@@ -25,7 +25,7 @@ from embedded_tests.tables import table
 from mqembedded import constants as c
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import CommandRefused
-from mqgroups.operate.command_server import MQSCClient
+from mqgroups.operate.command_server import PCFClient
 
 ROOT = Path(__file__).parents[1]
 # As many messages as the model of test queues has room for, nearly.
@@ -326,7 +326,7 @@ def test_how_much_longer_does_a_get_by_number_take_on_a_deep_queue(connection, q
 
 
 def test_which_heartbeats_does_a_connection_of_the_library_have(owner, mq, finding):
-    client = MQSCClient(connection_of(owner.qmgr))
+    client = PCFClient(connection_of(owner.qmgr))
     try:
         done, texts = client.run(f"DISPLAY CHSTATUS('{mq.channel}') HBINT CURSHCNV")
     except CommandRefused as error:

@@ -24,9 +24,7 @@ _ROLES: tuple[RoleName, ...] = ("put", "get")
 @click.command()
 @click.argument("name", required=False, type=NAME)
 @click.option(
-    "--status-queue",
-    type=QUEUE,
-    help="Instead of NAME: adopt the records of all sinks on this shared status queue.",
+    "--status-queue", type=QUEUE, help="Instead of NAME: adopt the records of all sinks on this shared status queue."
 )
 @click.option(
     "--from", "adopt_from", metavar="QMID", help="The QMID of the queue manager that the queues were moved from."

@@ -23,8 +23,8 @@ from mqgroups.cli.table import Output, picked
 from mqgroups.cli.words import number, put_time
 from mqgroups.core.modes import RoleName
 from mqgroups.core.status import RecordState
-from mqgroups.errors import ConnectionBroken, MQIError, StatusError
-from mqgroups.operate.look import look_at_queue, pipe_findings
+from mqgroups.errors import StatusError
+from mqgroups.operate.queues import look_at_queue, pipe_findings
 from mqgroups.operate.rules.findings import Finding
 from mqgroups.operate.rules.judgement import Cause
 from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState, SeenOwner
@@ -108,29 +108,17 @@ def _contradictions(
     """Return why a start of this producer could put messages a second time, as far as the queue shows it; nothing without one."""
     if queue is None or status.role != "put" or status.state in AT_WORK:
         return ()
-    named = [] if status.state is OwnerState.UNKNOWN else [status.status_queue]
-    try:
-        look = look_at_queue(
-            q_mgr,
-            queue,
-            browsed,
-            named=named,
-            quiet_since=put_time(datetime.now(UTC)),
-            name=status.name,
-            status_queue=status.status_queue,
-        )
-    except ConnectionBroken:
-        raise
-    except MQIError as error:
-        _tell_unseen(report, queue, str(error))
+    own = status.status_queue
+    named = [] if status.state is OwnerState.UNKNOWN else [own]
+    now = put_time(datetime.now(UTC))
+    look = look_at_queue(q_mgr, queue, browsed, quiet_since=now, named=named, name=status.name, status_queue=own)
+    if look.problem:
+        _tell_unseen(report, queue, look.problem)
         return ()
-    if status.record is None and "no-record" not in accept and Cause.UNNAMED in look.first:
-        _tell_unseen(report, queue, "; ".join(look.unseen))
     # Without a message, only the consumer's record says how far the group is.
-    if (
-        look.unseen
-        and "consumer" not in accept
-        and any(not each.group.messages and each.consumer is None for each in look.of_owner)
+    needs_consumer = any(not each.group.messages and each.consumer is None for each in look.of_owner)
+    if (status.record is None and "no-record" not in accept and Cause.UNNAMED in look.first) or (
+        look.unseen and needs_consumer and "consumer" not in accept
     ):
         _tell_unseen(report, queue, "; ".join(look.unseen))
     return list(look.against_start(status, other_programs="no-record" in accept))

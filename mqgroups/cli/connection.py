@@ -11,10 +11,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from mqgroups.cli.console import complain, echo
+from mqgroups.cli.console import ProgressLine, complain, echo
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import LOOK_S, SECONDS, WAIT_S, Decorator, combined
-from mqgroups.cli.progress import ProgressLine
 from mqgroups.cli.report import Report
 from mqgroups.connection.retry import CONNECT_LATER, Patience, retrying
 from mqgroups.errors import ConfigurationError, MQGroupsError, MQIError, OwnerActive
@@ -25,7 +24,7 @@ from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import Field, settings_of
 
 _METAVARS = {"conn_name": "HOST(PORT)", "ccdt_url": "URL", "key_repository": "FILE"}
-# Settings of a connection that commands do not have: MQSSLFIPS says it.
+# Settings of a connection that commands do not have. MQSSLFIPS sets this one.
 _NO_OPTIONS = frozenset({"fips"})
 # A secret of the environment that is used only with the setting that it belongs to.
 _ONLY_WITH = {"password": ["user"], "key_repository_password": ["key_repository"]}
@@ -49,7 +48,7 @@ class _ConnectionOption(_SharedOption):
     """
 
     def __init__(self, flags: Sequence[str], *, variable: str, secret: str = "", **more: Any) -> None:
-        """``variable``: that it has its value from; with ``secret``, for --NAME-env, the one that holds this secret."""
+        """``variable``: the environment variable with its value; for --NAME-env, the one that holds this ``secret``."""
         self.variable, self._secret = variable, secret
         super().__init__(flags, envvar=None if secret else variable, show_envvar=not secret, **more)
 
@@ -59,9 +58,7 @@ class _ConnectionOption(_SharedOption):
         if given is not None and self is options[0] and not ctx.resilient_parsing:
             unused = dict.fromkeys(each.variable for each in options if os.environ.get(each.variable))
             if unused:
-                complain(
-                    f"the command line has {given.opts[0]}, so it says how to connect; not used: {', '.join(unused)}"
-                )
+                complain(f"the command line says by {given.opts[0]} how to connect; not used: {', '.join(unused)}")
         if given is not None and self.name not in opts:
             return self.get_default(ctx), ParameterSource.DEFAULT
         if given is None and self._has_secret():
@@ -188,10 +185,9 @@ def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) 
 
     if not reconnects:
         arguments |= {"reconnect_wait_s": 0, "sleep": sleep}
-    q_mgr = retrying(Patience(options["wait_s"]), CONNECT_LATER, sleep, say, q_mgr_name=arguments["q_mgr_name"])(
-        connect, **arguments
-    )
-    # A connection that is there sleeps only until another program closes a status queue.
+    until = retrying(Patience(options["wait_s"]), CONNECT_LATER, sleep, say, q_mgr_name=arguments["q_mgr_name"])
+    q_mgr = until(connect, **arguments)
+    # From here on it sleeps only until another program closes a status queue.
     awaited, why, began_s = "the status queue", "", time.monotonic()
     if acts:
         say_where({**options, "q_mgr_name": q_mgr.q_mgr_name})

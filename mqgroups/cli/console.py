@@ -1,4 +1,4 @@
-"""Prints errors, logs, tables and lists of commands.
+"""Prints errors, logs, tables, lists of commands, and how far a command is.
 
 rich is imported only when it is used, so that ``mqgroups --help`` stays fast.
 """
@@ -9,23 +9,29 @@ import json
 import logging
 import sys
 import textwrap
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import click
 
 from mqgroups.cli.exit_codes import ExitCode
+from mqgroups.cli.words import size
 from mqgroups.errors import MQGroupsError
-from mqgroups.printable import OneLine, printable
+from mqgroups.printable import OneLine, brief, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
     from mqgroups.cli.table import Listing, Output, Row
 
 # The widths of text and of tables for a file or a pipe, which has none of its own.
 _WIDTH, _WIDEST = 200, 10_000
+# How often a line of progress is printed without a terminal: a command that is quick prints none.
+_EVERY_S = 10.0
 # The extras to install for a module that is missing.
 _EXTRAS = {"mqembedded": "ibmmq,demo"}
 
@@ -75,17 +81,12 @@ def echo(text: str, *, err: bool = False) -> None:
     click.echo(text, file=sys.stderr if err else sys.stdout)
 
 
-def say(line: str) -> None:
-    """Print a line that may have somebody else's words."""
-    echo(printable(line))
-
-
 def say_file(output: Output, file: str, result: str, data_bytes: int | None, **more: str) -> None:
     """Print what became of a file; an empty result says that all is well."""
+    text = f"{file}: {result}" if result else file
     if output == "json":
-        say(json.dumps({"file": file, "result": result, "data_bytes": data_bytes, **more}))
-    else:
-        say(f"{file}: {result}" if result else file)
+        text = json.dumps({"file": file, "result": result, "data_bytes": data_bytes, **more})
+    echo(printable(text))
 
 
 def complain(message: str) -> None:
@@ -99,7 +100,11 @@ def wrapped(text: str, *, err: bool = False) -> str:
     if not target.is_terminal:
         return text
     by_words = textwrap.TextWrapper(target.width, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(by_words.fill(line) for line in text.split("\n"))
+    lines = []
+    for line in text.split("\n"):
+        by_words.subsequent_indent = " " * (len(line) - len(line.lstrip()))
+        lines.append(by_words.fill(line))
+    return "\n".join(lines)
 
 
 def log() -> None:
@@ -142,3 +147,51 @@ def one_message() -> Iterator[None]:
         if isinstance(error, MQGroupsError):
             sys.exit(ExitCode.of(error))
     sys.exit(ExitCode.FAILED)
+
+
+class ProgressLine:
+    """Shows how far a command is, on standard error, in a ``with`` statement: a line that changes, and goes at the end.
+
+    Without a terminal it is a line now and then.
+    """
+
+    def __init__(self) -> None:
+        self._bar: Progress | None = None
+        self._next_s = time.monotonic() + _EVERY_S
+
+    def say(self, sentence: str, done: float | None = None, total: float | None = None) -> None:
+        """Show how far the command is; with a bar if ``total`` is known."""
+        if self._bar is not None:
+            if not self._bar.tasks:
+                self._bar.add_task("")
+            self._bar.update(self._bar.task_ids[0], description=brief(sentence), completed=done or 0, total=total)
+        elif time.monotonic() >= self._next_s:
+            self._next_s = time.monotonic() + _EVERY_S
+            echo(brief(sentence), err=True)
+
+    def say_bytes(self, doing: str, path: Path, done: int, total: int | None) -> None:
+        """Show how many bytes of a file are done."""
+        self.say(f"{doing} {path.name}: {size(done)}{'' if total is None else f' of {size(total)}'}", done, total)
+
+    def __enter__(self) -> Self:
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn
+            from rich.table import Column
+
+            self._bar = Progress(
+                TextColumn("{task.description}", markup=False, table_column=Column(ratio=3, no_wrap=True)),
+                BarColumn(bar_width=None, table_column=Column(ratio=1)),
+                console=Console(stderr=True),
+                # What the command prints goes above the bar, but stays where it was sent if that is no terminal.
+                redirect_stdout=sys.stdout.isatty(),
+                expand=True,
+                transient=True,
+            )
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        bar, self._bar = self._bar, None
+        if bar is not None:
+            bar.stop()

@@ -21,26 +21,21 @@ from mqgroups.cli.report import Report
 from mqgroups.cli.table import COLOURS, Output
 from mqgroups.cli.words import age, put_time, size, timestamp
 from mqgroups.core.group_key import shown_id
-from mqgroups.operate.group_names import GroupNames
+from mqgroups.operate.group_names import named
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.queues import look_at_queues
 from mqgroups.operate.rules.bar import bar, drawn, told
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.inspection import BrowsedInstance
-from mqgroups.operate.rules.judgement import Cause, Judgement, Surroundings
+from mqgroups.operate.rules.judgement import Judgement, Surroundings
 from mqgroups.operate.rules.owner_state import DISARRAY, OwnerState, SeenOwner
-from mqgroups.operate.rules.remedies import owner_remedy, remedy
+from mqgroups.operate.rules.remedies import WANTED, owner_remedy, remedy
 from mqgroups.printable import LONGEST_NAME, brief, printable
 
 _LACKING = {OwnerState.LOST, OwnerState.HIDDEN, OwnerState.UNREADABLE, OwnerState.VERSION, OwnerState.UNSEEN}
-# What mends them is not said by a group.
+# States whose remedy no group says.
 _BY_THEMSELVES = DISARRAY | {OwnerState.LOST, OwnerState.HIDDEN}
 _UNKNOWN = "?"
-# A group that an owner may have, whose record does not say it.
-_WITHOUT_RECORD = {
-    "put": {Cause.NO_RECORD, Cause.UNNAMED},
-    "get": {Cause.NO_BEGINNING, Cause.BEGINNING_UNSEEN},
-}
 
 
 @click.command()
@@ -64,29 +59,24 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
     """
     report = Report(output, q_mgr_name=connection["q_mgr_name"], name=name)
     with connected(report, **connection) as q_mgr:
-        named = find_owners(q_mgr, names=[name], status_queues=status_queues)
-        queues = {each.queue for each in named.owners if each.queue}
-        known = {*status_queues, *(each.status_queue for each in named.owners)}
+        owners = find_owners(q_mgr, names=[name], status_queues=status_queues).owners
+        queues = {each.queue for each in owners if each.queue}
+        known = {*status_queues, *(each.status_queue for each in owners)}
         with look_at_queues(q_mgr, queues, browsed, status_queues=known) as sight:
             now = datetime.now(UTC)
             mine = [each for each in sight.owners.owners if each.name == name]
-            possible: set[Cause] = set().union(
-                *(_WITHOUT_RECORD[each.role] for each in mine if each.role and each.state in _LACKING)
-            )
+            lacking = {each.role for each in mine if each.state in _LACKING}
 
             def wanted(each: Judgement) -> bool:
-                return any(owner.name == name for owner in each.owners) or each.cause in possible
+                return any(owner.name == name for owner in each.owners) or WANTED.get(each.cause) in lacking
 
             rows: list[Judgement] = []
             for queue, found in sight.lists.items():
                 found.judge(sight.owners, put_time(now - STALLED_AFTER), wanted, name=name)
-                with GroupNames(q_mgr, queue) as names:
-                    rows += [*found.gone, *names.named(found.groups())]
-    unknown = [each for each in mine if not each.queue and each.state in _LACKING]
-    for sentence in (
-        *sight.unseen(),
-        *(f"the groups of {each.role} {name}: no record says its queue" for each in unknown),
-    ):
+                rows += [*found.gone, *named(q_mgr, queue, found.groups())]
+    unknown = (each for each in mine if not each.queue and each.state in _LACKING)
+    unseen = (f"the groups of {each.role} {name}: no record says its queue" for each in unknown)
+    for sentence in (*sight.unseen(), *unseen):
         report.note(f"not seen: {sentence}")
     cards = [group_card(row, now) for row in rows]
     report.values |= {
@@ -101,12 +91,10 @@ def describe(name: str, status_queues: Sequence[str], output: Output, **connecti
         report.print(f"{card['name']}: {card['state']}{card['danger'] and ': '}{card['danger']}")
         _print(report, card)
     for card in cards:
-        report.print(
-            "", f"{card['from']} -> {card['to']} on {card['queue']}, {card['name']}: {card['state']}: {card['cause']}"
-        )
-        report.print(
-            *filter(None, (f"  {card['danger']}".rstrip(), f"  [{drawn(card['parts'])}]", f"  {card['told']}"))
-        )
+        where = f"{card['from']} -> {card['to']} on {card['queue']}, {card['name']}"
+        danger = [f"  {card['danger']}"] if card["danger"] else []
+        report.print("", f"{where}: {card['state']}: {card['cause']}", *danger)
+        report.print(f"  [{drawn(card['parts'])}]", f"  {card['told']}")
         _print(report, {**card, "facts": [("quiet for", card["since"]), *card["facts"]]})
     if not mine:
         report.note(f"{name}: there is no status queue")
@@ -126,10 +114,8 @@ def group_card(row: Judgement, at: datetime) -> dict[str, Any]:
     put_by = [each.name for each in owners if each.role == "put"] or list(group.put_by)
     got_by = [each.name for each in owners if each.role == "get"]
     name = row.name or row.recorded_name
-    facts = {
-        "messages": f"{group.messages:,}, {size(group.data_bytes)}" if group.messages else "none",
-        "GroupId": group.group_id.hex(),
-    }
+    messages = f"{group.messages:,}, {size(group.data_bytes)}" if group.messages else "none"
+    facts = {"messages": messages, "GroupId": group.group_id.hex()}
     return {
         "from": printable(", ".join(put_by) or _UNKNOWN),
         "to": printable(", ".join(got_by) or _UNKNOWN),

@@ -12,7 +12,6 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connection_options, open_q_mgr, parted
-from mqgroups.cli.console import console
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.groups import browsed
 from mqgroups.cli.options import LOOK_S, NAME, QUEUE, STALLED_AFTER, own_status_queue_option
@@ -20,29 +19,21 @@ from mqgroups.cli.report import Report
 from mqgroups.cli.table import COLOURS
 from mqgroups.cli.words import put_time, tally
 from mqgroups.core.model import Role
-from mqgroups.errors import BindingMissing, CommandRefused, ConnectionBroken, MQIError
+from mqgroups.errors import BindingMissing, CommandRefused, MQIError
 from mqgroups.operate.doctor import examine, named_status_queues
-from mqgroups.operate.look import look_at_queue
 from mqgroups.operate.machine import machine_findings
+from mqgroups.operate.queues import QueueLook, look_at_queue
 from mqgroups.operate.rules.findings import Finding, Severity, ok
-from mqgroups.operate.rules.mqsc_text import broken
 from mqgroups.printable import printable
-from mqgroups.queue_manager import QueueManager
 
-_WIDEST = 110
 _FILE_WIDTH = 80
 _LABEL = max(len(each.value) for each in Severity)
-_MQSC = ("ALTER ", "DEFINE ", "SET ", "START ")
 
 
 @click.command()
 @click.option("--queue", type=QUEUE, help="A queue for groups, to check with its groups.")
 @click.option("--name", type=NAME, help="A producer or consumer, to check its status queue; needs --role.")
-@click.option(
-    "--role",
-    type=click.Choice(["put", "get"]),
-    help="What that program does.",
-)
+@click.option("--role", type=click.Choice(["put", "get"]), help="What that program does.")
 @own_status_queue_option
 @click.option(
     "--output",
@@ -82,17 +73,17 @@ def doctor(output: str, **options: Any) -> None:
     try:
         with q_mgr:
             found += _encryption(connection)
-            groups: list[Finding] = []
-            told: set[str] = set()
-            largest = 0
+            look = QueueLook(queue or "")
             if queue is not None:
                 named = named_status_queues(q_mgr, name, role and Role(role), status_queue)
-                groups, told, largest = _groups(q_mgr, queue, named, name or "NAME")
+                since = put_time(datetime.now(UTC) - STALLED_AFTER)
+                look = look_at_queue(q_mgr, queue, browsed, named=named, quiet_since=since, name=name or "NAME")
             channel = connection["channel"] if connection["conn_name"] else None
-            examined = examine(q_mgr, **asked, channel=channel, principal=connection["user"], group=largest)
+            examined = examine(q_mgr, **asked, channel=channel, principal=connection["user"], group=look.largest())
+            told = {f"status queue {each}" for each in look.deals_with()}
             found += (each for each in examined if each.subject not in told)
             # What is wrong with a status queue may be why a group lacks a record.
-            found += groups
+            found += look.findings() if queue is not None else ()
     except (MQIError, CommandRefused) as error:
         _show(report, found, output)
         report.fail(ExitCode.FAILED, error)
@@ -111,33 +102,6 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
         unsaid = "as the CCDT says" if connection["ccdt_url"] else "none, on this machine"
         yield ok("TLS", connection["cipher_spec"] or unsaid)
     yield ok("user", connection["user"] or "the user of this process, without a password")
-
-
-def _groups(q_mgr: QueueManager, queue: str, named: Sequence[str], name: str) -> tuple[list[Finding], set[str], int]:
-    """Return what is wrong with the groups on the queue, the status queues of which that says it, and the largest such group.
-
-    ``name``: the producer that the operator asks about, or ``NAME``.
-    """
-    try:
-        quiet_since = put_time(datetime.now(UTC) - STALLED_AFTER)
-        look = look_at_queue(q_mgr, queue, browsed, named=named, quiet_since=quiet_since, name=name)
-    except ConnectionBroken:
-        raise
-    except MQIError as error:
-        unseen = Finding(
-            f"groups on {queue}", Severity.UNSEEN, str(error), "groups without a beginning cannot be found"
-        )
-        return [unseen], set(), 0
-    return [*look.findings()], {f"status queue {each}" for each in look.deals_with()}, look.largest()
-
-
-def _lines(text: str, width: int) -> list[str]:
-    """Break a text. A command can still be copied: MQSC is continued by ``+``, a command of the shell by a backslash."""
-    if text.startswith(_MQSC):
-        return broken(text, width)
-    continued = " \\" if text.startswith("mqgroups ") else ""
-    lines = textwrap.wrap(text, width - len(continued), break_long_words=False, break_on_hyphens=False)
-    return [f"{line}{continued}" for line in lines[:-1]] + lines[-1:]
 
 
 def _show(report: Report, found: Sequence[Finding], output: str) -> None:
@@ -164,16 +128,12 @@ def _show(report: Report, found: Sequence[Finding], output: str) -> None:
 def _show_text(report: Report, finding: Finding) -> None:
     from rich.text import Text
 
-    width = min(console().width, _WIDEST) - _LABEL - 2
-    first, *lines = textwrap.wrap(f"{finding.subject}: {finding.found}", max(20, width), break_on_hyphens=False)
     severity = finding.severity
-    report.print(Text.assemble((severity.value.ljust(_LABEL), COLOURS[severity]), f"  {printable(first)}"))
-    remedies = (*finding.mqsc, *finding.remedy.splitlines())
-    for label, text in (("why: ", finding.why), *(("do:  ", each) for each in remedies)):
-        for line in _lines(text, max(20, width - len(label))):
-            lines.append(label + line)
-            label = " " * len(label)
-    report.print(*(" " * (_LABEL + 2) + line for line in lines), wrap=False)
+    found = printable(f"{finding.subject}: {finding.found}")
+    report.print(Text.assemble((severity.value.ljust(_LABEL), COLOURS[severity]), f"  {found}"))
+    indent = " " * (_LABEL + 2)
+    report.print(*([f"{indent}why: {finding.why}"] if finding.why else []))
+    report.print(*(f"{indent}do:  {each}" for each in (*finding.mqsc, *finding.remedy.splitlines())), wrap=False)
 
 
 def _show_mqsc(report: Report, finding: Finding) -> None:

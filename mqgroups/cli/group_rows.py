@@ -15,11 +15,7 @@ from mqgroups.operate.rules.judgement import Judgement
 from mqgroups.printable import LONGEST_NAME, brief
 
 _PERSISTENT: dict[int, str] = {Persistence.NOT_PERSISTENT: "no", Persistence.PERSISTENT: "yes"}
-_FLAGS = {
-    MsgFlag.SEGMENT: "segment",
-    MsgFlag.LAST_SEGMENT: "last segment",
-    MsgFlag.LAST_MSG_IN_GROUP: "last in group",
-}
+_FLAGS = {MsgFlag.SEGMENT: "segment", MsgFlag.LAST_SEGMENT: "last segment", MsgFlag.LAST_MSG_IN_GROUP: "last in group"}
 
 
 def group_listing(now: datetime, *, queues: bool = False) -> Listing[Judgement]:
@@ -39,7 +35,7 @@ def group_listing(now: datetime, *, queues: bool = False) -> Listing[Judgement]:
         Column("first", lambda row: _place(row.group.first) if row.group.messages else "", rank=5, right=True),
         Column("last", lambda row: _last(row.group) if row.group.messages else "", rank=5, right=True),
         Column("backed out", lambda row: f"{row.group.backout_count or ''}", rank=6, right=True),
-        Column("persistent", lambda row: _persistence(row.group), rank=7),
+        Column("persistent", lambda row: " and ".join(map(_persistent, sorted(row.group.persistences))), rank=7),
         Column("age", lambda row: age(row.group.first_put, now), rank=8, right=True),
         Column("whole GroupId", lambda row: row.group.group_id.hex(), rank=9),
     )
@@ -60,8 +56,8 @@ def _from_to(run: MessageRun) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _persistence(group: GroupInspection) -> str:
-    return " and ".join(_PERSISTENT.get(each, "?") for each in sorted(group.persistences))
+def _persistent(persistence: int) -> str:
+    return _PERSISTENT.get(persistence, "?")
 
 
 def _place(place: MessagePlace) -> str:
@@ -83,9 +79,16 @@ def _bytes(place: MessagePlace) -> str:
     return f" at byte {place.offset}" if place.offset else ""
 
 
-def group_values(group: GroupInspection) -> dict[str, Any]:
-    """Return the part of a group on one queue, for JSON."""
+def listed_values(row: Judgement, now: datetime) -> dict[str, Any]:
+    """Return a group with its state and owners, for JSON."""
+    group = row.group
     return {
+        "q_mgr_name": row.around.at.q_mgr_name,
+        **picked(row, "queue name"),
+        "state": row.state.value,
+        "cause": row.cause.value,
+        "since": iso(row.since),
+        "age_s": age_s(group.first_put, now),
         "group_id": group.group_id.hex(),
         **picked(group, "messages data_bytes first end gaps last has_head has_end"),
         "doubled": group.is_doubled,
@@ -93,19 +96,6 @@ def group_values(group: GroupInspection) -> dict[str, Any]:
         "persistences": sorted(group.persistences),
         "first_put": iso(group.first_put),
         "last_put": iso(group.last_put),
-    }
-
-
-def listed_values(row: Judgement, now: datetime) -> dict[str, Any]:
-    """Return a group with its state and owners, for JSON."""
-    return {
-        "q_mgr_name": row.around.at.q_mgr_name,
-        **picked(row, "queue name"),
-        "state": row.state.value,
-        "cause": row.cause.value,
-        "since": iso(row.since),
-        "age_s": age_s(row.group.first_put, now),
-        **group_values(row.group),
         "owners": [
             {**picked(each, "role name status_queue"), "active": each.is_active, "committed_at": iso(each.committed_at)}
             for each in row.owners
@@ -123,10 +113,16 @@ MESSAGES: Listing[Browsed] = Listing(
         Column("put by", lambda row: row.put_appl_name, rank=3),
         Column("user", lambda row: row.user, rank=3),
         Column("backed out", lambda row: f"{row.backout_count or ''}", rank=4, right=True),
-        Column("persistent", lambda row: _PERSISTENT.get(row.persistence, "?"), rank=5),
+        Column("persistent", lambda row: _persistent(row.persistence), rank=5),
         Column("MsgId", lambda row: row.msg_id.hex(), rank=6),
     ),
-    lambda row: _message_values(row),
+    lambda row: {
+        "msg_id": row.msg_id.hex(),
+        **picked(row, "msg_seq_number offset length msg_flags persistence backout_count abandons"),
+        "put_by": row.put_appl_name,
+        "user": row.user,
+        "put_time": iso(row.put_time),
+    },
 )
 
 
@@ -143,13 +139,3 @@ def _flags(message: Browsed) -> Iterator[str]:
     yield from (name for flag, name in _FLAGS.items() if message.msg_flags & flag)
     if message.abandons:
         yield "abandons the group"
-
-
-def _message_values(message: Browsed) -> dict[str, Any]:
-    return {
-        "msg_id": message.msg_id.hex(),
-        **picked(message, "msg_seq_number offset length msg_flags persistence backout_count abandons"),
-        "put_by": message.put_appl_name,
-        "user": message.user,
-        "put_time": iso(message.put_time),
-    }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Any, get_args
@@ -12,19 +12,18 @@ from typing import Any, get_args
 import click
 
 from mqgroups.cli.connection import connected, connection_options
+from mqgroups.cli.console import ProgressLine
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import MESSAGES, dumped, group_listing
 from mqgroups.cli.options import LOOK_S, QUEUE, STALLED_AFTER, output_option, states_told, status_queues_option
-from mqgroups.cli.progress import ProgressLine
 from mqgroups.cli.report import MOST_ROWS, Report
 from mqgroups.cli.table import Output, picked
 from mqgroups.cli.words import number, put_time, size, tally
 from mqgroups.core.group_key import goes_by, text_of_id
 from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.operate.browse import messages_of_group, peek
-from mqgroups.operate.group_names import GroupNames
-from mqgroups.operate.group_store import Order
-from mqgroups.operate.groups import GroupList, browse_groups, in_order
+from mqgroups.operate.group_names import named
+from mqgroups.operate.groups import GroupList, Order, browse_groups, in_order
 from mqgroups.operate.queues import Sight, look_at_queues
 from mqgroups.operate.rules.findings import Severity
 from mqgroups.operate.rules.inspection import BrowsedInstance
@@ -175,15 +174,19 @@ def _show_message(report: Report, q_mgr: QueueManager, queue: str, group_id: byt
 
 
 def _show_groups(report: Report, sight: Sight, order: Order, q_mgr: QueueManager, now: datetime) -> None:
-    lists = sight.lists
-    with ExitStack() as stack:
-        names = {queue: stack.enter_context(GroupNames(q_mgr, queue)) for queue in lists}
-        there = [names[queue].named(found.groups(order), MOST_ROWS) for queue, found in lists.items()]
+    lists, left_out = sight.lists, 0
+
+    def rows() -> Iterator[Judgement]:
+        nonlocal left_out
         gone = ([row] for found in lists.values() for row in found.gone)
-        listing = group_listing(now, queues=report.values["queue"] is None)
-        total = sum(found.listed + len(found.gone) for found in lists.values())
-        report.rows("groups", listing, in_order([*gone, *there], order), total)
-    if left_out := sum(each.left_out for each in names.values()):
+        there = (named(q_mgr, queue, found.groups(order), MOST_ROWS) for queue, found in lists.items())
+        for row in in_order([*gone, *there], order):
+            left_out += row.name is None
+            yield row
+
+    listing = group_listing(now, queues=report.values["queue"] is None)
+    report.rows("groups", listing, rows(), sum(found.listed + len(found.gone) for found in lists.values()))
+    if left_out:
         report.note(f"the names of {number(left_out, 'group')} were not looked up")
     for sentence in sight.unseen():
         report.note(f"not seen: {sentence}")

@@ -47,14 +47,7 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 @click.option(
     "--ask", is_flag=True, help="Also the authorities to ask the command server, for the roles that can use it."
 )
-def mqsc(
-    part: Part,
-    queue: str,
-    target: str,
-    name: str | None,
-    users: dict[str, str],
-    ask: bool,
-) -> None:
+def mqsc(part: Part, queue: str, target: str, name: str | None, users: dict[str, str], ask: bool) -> None:
     """Print the MQSC definitions that an installation needs, for your names.
 
     \b

@@ -86,11 +86,10 @@ class Report:
     def beginning(self, listing: Listing[Row], rows: Sequence[Row], most_lines: int, command: str) -> None:
         """Print as much of a table as fits, and by which command to see all."""
         lines, left_out = table_lines(listing, rows[:most_lines])
-        is_all = len(lines) <= most_lines and len(rows) <= most_lines
-        for line in lines if is_all else lines[: most_lines - 1]:
+        if left_out or max(len(lines), len(rows)) > most_lines:
+            lines[most_lines - 1 :] = [f"and more: {command}"]
+        for line in lines:
             echo(line)
-        if not is_all or left_out:
-            echo(f"and more: {command}")
 
     def found(self, code: ExitCode) -> None:
         """Have the command exit with ``code``, unless something is worse: FAILED is the worst."""

@@ -35,9 +35,8 @@ _PAST = {"move": "moved", "remove": "removed", "write": "wrote"}
 
 
 def _accept(*doubts: str) -> Callable[[Any], Any]:
-    return click.option(
-        "--accept", multiple=True, type=click.Choice(doubts), help="Which check to override; may be repeated."
-    )
+    text = "Which check to override; may be repeated."
+    return click.option("--accept", multiple=True, type=click.Choice(doubts), help=text)
 
 
 def _group_id(value: str) -> bytes:
@@ -93,9 +92,7 @@ def salvage() -> None:
     help="The status queue of another owner, to check as well; may be repeated.",
 )
 @click.option(
-    "--unreadable-to",
-    type=QUEUE,
-    help="The queue for messages on the status queue that cannot be read as a record.",
+    "--unreadable-to", type=QUEUE, help="The queue for messages on the status queue that cannot be read as a record."
 )
 @own_status_queue_option
 @click.option(
@@ -134,9 +131,8 @@ def rebuild(apply: bool, **options: Any) -> None:
         report.print(f"{_tense(apply, 'move')} {where}")
     if done.kept is not None:
         where = f"group {done.kept.group_id.hex()}, {committed(done.kept)} committed, " if done.kept.is_needed else ""
-        report.print(
-            f"the record on {done.status_queue} stays: {done.kept.state.value}, {where}checkpoint {done.kept.checkpoint!r}"
-        )
+        stays = f"{done.kept.state.value}, {where}checkpoint {done.kept.checkpoint!r}"
+        report.print(f"the record on {done.status_queue} stays: {stays}")
     elif asked["checkpoint"] is None:
         lost = {repr(each.checkpoint): each.checkpoint for each in done.moved if each.checkpoint is not None}
         for each in lost.values():
@@ -188,9 +184,8 @@ def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], app
     """
     report = Report()
     with connected(report, acts=True, **connection) as q_mgr:
-        done = operate.move_group(
-            q_mgr, queue, group_id, to=to, accept=cast("Sequence[Accept]", accept), check=not apply
-        )
+        accepted = cast("Sequence[Accept]", accept)
+        done = operate.move_group(q_mgr, queue, group_id, to=to, accept=accepted, check=not apply)
     _show(report, q_mgr, done.group)
     report.print(f"{_tense(apply, 'move')} {number(done.group.messages, 'message')} to {done.to}")
     for sentence in done.unseen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import islice
@@ -14,7 +14,7 @@ from mqgroups.cli.options import STALLED_AFTER
 from mqgroups.cli.owners import by_need, summary
 from mqgroups.cli.words import put_time, size
 from mqgroups.errors import BindingMissing, ConnectionBroken, MQIError
-from mqgroups.operate.group_names import GroupNames
+from mqgroups.operate.group_names import named
 from mqgroups.operate.groups import GroupList, in_order
 from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.queues import look_at_queues
@@ -27,7 +27,7 @@ NO_QUEUE = "no status record names a queue"
 _UNTIL_IT_IS_MENDED_S = 60.0
 # Groups that a look keeps.
 _MOST_GROUPS = 200
-# Names that a look has no time for are read by the next one.
+# How long a look reads names of groups that no record says.
 _MOST_FOR_NAMES_S = 1.0
 
 
@@ -38,7 +38,6 @@ class SeenQueue:
     Attributes:
         oldest_complete: since when the group is complete that has been so for longest; empty without one.
         groups: the first ones, the most dangerous ones first, with those of which no message is on the queue.
-        names: of groups, by GroupId, for the next look.
     """
 
     queue: str
@@ -50,7 +49,6 @@ class SeenQueue:
     data_bytes: int = 0
     states: Mapping[GroupState, int] = field(default_factory=dict)
     groups: list[Judgement] = field(default_factory=list)
-    names: dict[bytes, str] = field(default_factory=dict)
     owners: list[SeenOwner] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
 
@@ -98,82 +96,70 @@ class Seen:
         return list(in_order(each.groups for each in self.queues))
 
 
-@dataclass(slots=True)
-class Watcher:
-    """Looks at queues again and again; without ``queues`` at all that records name."""
+def looks(
+    queues: Sequence[str], status_queues: Sequence[str], connection: dict[str, Any], q_mgr: QueueManager | None
+) -> Generator[Seen, None, None]:
+    """Yield a look at these queues, or without any at all that records name, again and again.
 
-    _queues: Sequence[str]
-    _status_queues: Sequence[str]
-    _connection: dict[str, Any]
-    _q_mgr: QueueManager | None
-    _before: dict[str, SeenQueue] = field(default_factory=dict)
+    Raises:
+        MQIError: a failure that trying again does not mend.
+    """
+    before: Sequence[str] = ()
+    try:
+        while True:
+            began_s = time.monotonic()
+            seen = Seen(datetime.now(UTC), queues=[SeenQueue(each) for each in before or queues])
+            try:
+                q_mgr = q_mgr or open_q_mgr(**{**connection, "wait_s": 0.0})
+            except (MQIError, BindingMissing) as error:
+                seen.problem = f"not connected: {error}"
+                # A password that is refused again and again locks the account.
+                seen.took_s = 0.0 if error.clears_up else _UNTIL_IT_IS_MENDED_S
+                yield seen
+                continue
+            try:
+                _look(q_mgr, seen, queues, before, status_queues)
+            except ConnectionBroken as error:
+                q_mgr.close()
+                q_mgr = None
+                seen.problem = f"connection lost: {error}"
+            else:
+                seen.took_s = time.monotonic() - began_s
+                before = [each.queue for each in seen.queues]
+            yield seen
+    finally:
+        if q_mgr is not None:
+            q_mgr.close()
 
-    def close(self) -> None:
-        """Disconnect."""
-        if self._q_mgr is not None:
-            self._q_mgr.close()
 
-    def look(self) -> Seen:
-        """Look once.
+def _look(
+    q_mgr: QueueManager, seen: Seen, queues: Sequence[str], before: Sequence[str], status_queues: Sequence[str]
+) -> None:
+    with look_at_queues(q_mgr, queues or None, also=before, status_queues=status_queues) as sight:
+        if queues and not before and sight.refused:
+            # The name may be wrong. A queue that was there may come back.
+            raise next(iter(sight.refused.values()))
+        quiet_since = put_time(seen.at - STALLED_AFTER)
+        found = [_judged(q_mgr, queue, each, sight.owners, quiet_since) for queue, each in sight.lists.items()]
+    seen.queues = [*found, *(SeenQueue(each, f"not browsed: {error}") for each, error in sight.refused.items())]
+    seen.owners = by_need([owner for each in found for owner in each.owners] if queues else sight.owners.owners)
+    seen.unseen = list(dict.fromkeys([*sight.owners.unseen, *(each for one in found for each in one.unseen)]))
 
-        Raises:
-            MQIError: a failure that trying again does not mend.
-        """
-        began_s = time.monotonic()
-        known = self._before or dict.fromkeys(self._queues)
-        seen = Seen(datetime.now(UTC), queues=[SeenQueue(each) for each in known])
-        try:
-            self._q_mgr = self._q_mgr or open_q_mgr(**{**self._connection, "wait_s": 0.0})
-        except (MQIError, BindingMissing) as error:
-            seen.problem = f"not connected: {error}"
-            # A password that is refused again and again locks the account.
-            seen.took_s = 0.0 if error.clears_up else _UNTIL_IT_IS_MENDED_S
-            return seen
-        try:
-            self._look(self._q_mgr, seen)
-        except ConnectionBroken as error:
-            self._q_mgr.close()
-            self._q_mgr = None
-            seen.problem = f"connection lost: {error}"
-            return seen
-        seen.took_s = time.monotonic() - began_s
-        self._before = {each.queue: each for each in seen.queues}
-        return seen
 
-    def _look(self, q_mgr: QueueManager, seen: Seen) -> None:
-        with look_at_queues(q_mgr, self._queues or None, also=self._before, status_queues=self._status_queues) as sight:
-            if self._queues and not self._before and sight.refused:
-                # The name may be wrong. A queue that was there may come back.
-                raise next(iter(sight.refused.values()))
-            quiet_since = put_time(seen.at - STALLED_AFTER)
-            found = [self._queue(q_mgr, queue, each, sight.owners, quiet_since) for queue, each in sight.lists.items()]
-        seen.queues = [*found, *(SeenQueue(each, f"not browsed: {error}") for each, error in sight.refused.items())]
-        of_queues = [owner for each in found for owner in each.owners]
-        seen.owners = by_need(of_queues if self._queues else sight.owners.owners)
-        seen.unseen = list(dict.fromkeys([*sight.owners.unseen, *(each for one in found for each in one.unseen)]))
+def _judged(q_mgr: QueueManager, queue: str, found: GroupList, owners: SeenOwners, quiet_since: str) -> SeenQueue:
+    """Judge the groups of a queue that was browsed."""
+    instance = found.instance
+    mine = owners.of_queues(found.names)
+    seen = SeenQueue(queue, messages=instance.messages, others=instance.others, hidden=instance.hidden)
+    seen.owners, seen.unseen = list(mine.owners), [*mine.unseen, *instance.unseen]
 
-    def _queue(
-        self, q_mgr: QueueManager, queue: str, found: GroupList, owners: SeenOwners, quiet_since: str
-    ) -> SeenQueue:
-        """Judge the groups of a queue that was browsed."""
-        instance = found.instance
-        mine = owners.of_queues(found.names)
-        seen = SeenQueue(queue, messages=instance.messages, others=instance.others, hidden=instance.hidden)
-        seen.owners, seen.unseen = list(mine.owners), [*mine.unseen, *instance.unseen]
+    def wanted(each: Judgement) -> bool:
+        if each.cause.state is GroupState.COMPLETE:
+            seen.oldest_complete = min(seen.oldest_complete or each.since, each.since)
+        return True
 
-        def wanted(each: Judgement) -> bool:
-            if each.cause.state is GroupState.COMPLETE:
-                seen.oldest_complete = min(seen.oldest_complete or each.since, each.since)
-            return True
-
-        found.judge(owners, quiet_since, wanted)
-        seen.states, seen.data_bytes = dict(found.counts), found.data_bytes
-        known = self._before[queue].names if queue in self._before else {}
-        with GroupNames(q_mgr, queue) as names:
-            there = list(names.named(islice(found.groups(), _MOST_GROUPS), most_s=_MOST_FOR_NAMES_S, known=known))
-        seen.groups = list(in_order([found.gone, there]))
-        # A group without a name may still get its first message, or a record.
-        for row in there:
-            if row.name or (row.name is not None and row.group.has_head):
-                seen.names[row.group.group_id] = row.name
-        return seen
+    found.judge(owners, quiet_since, wanted)
+    seen.states, seen.data_bytes = dict(found.counts), found.data_bytes
+    there = named(q_mgr, queue, islice(found.groups(), _MOST_GROUPS), most_s=_MOST_FOR_NAMES_S)
+    seen.groups = list(in_order([found.gone, there]))
+    return seen

@@ -12,10 +12,9 @@ from typing import Any
 import click
 
 from mqgroups.cli.connection import connection_options, open_q_mgr
-from mqgroups.cli.console import complain, log, say_file
+from mqgroups.cli.console import ProgressLine, complain, log, say_file
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, NAME, QUEUE, output_option, setting_options
-from mqgroups.cli.progress import ProgressLine
 from mqgroups.cli.table import Output
 from mqgroups.files.sending import FileSender, Look, Looks, Records
 from mqgroups.settings import Owning

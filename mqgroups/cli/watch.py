@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import Any
 
 import click
 
 from mqgroups.cli.connection import connection_options, open_q_mgr
-from mqgroups.cli.console import console, echo, say
+from mqgroups.cli.console import console, echo
 from mqgroups.cli.group_rows import group_listing, listed_values
 from mqgroups.cli.options import LOOK_S, QUEUE, SECONDS, host_and_port, output_option, status_queues_option
 from mqgroups.cli.owners import by_need, owner_listing, owner_values
 from mqgroups.cli.report import Report
-from mqgroups.cli.seen import NO_QUEUE, Seen, Watcher
+from mqgroups.cli.seen import NO_QUEUE, Seen, looks
 from mqgroups.cli.table import Output, picked
 from mqgroups.cli.watch_page import WatchPages
 from mqgroups.core.to_copy import to_copy
@@ -28,10 +28,6 @@ from mqgroups.printable import printable
 _LONGEST_PAUSE_S = 86_400.0
 # Groups that need nobody.
 _AT_WORK = frozenset({GroupState.COMPLETE, GroupState.BEING_PUT, GroupState.BEING_GOT})
-
-
-def _address(value: str) -> tuple[str, int]:
-    return host_and_port(f"127.0.0.1:{value}" if value.isdecimal() else value)
 
 
 @click.command()
@@ -51,7 +47,7 @@ def _address(value: str) -> tuple[str, int]:
 )
 @click.option(
     "--http",
-    type=_address,
+    type=lambda value: host_and_port(f"127.0.0.1:{value}" if value.isdecimal() else value),
     metavar="[HOST:]PORT",
     help="Serve a page for browsers, which changes nothing, and /metrics for Prometheus; without HOST to this machine only.",
 )
@@ -78,16 +74,14 @@ def watch(
       1    failed; standard error says why
       130  ended with Ctrl-C
     """
-    # A later failure to connect does not end it.
-    watcher = Watcher(queues, status_queues, connection, open_q_mgr(**connection))
+    show = _shower(output)
+    pages = WatchPages(connection["q_mgr_name"], queues)
     with ExitStack() as stack:
-        stack.callback(watcher.close)
-        show = _shower(output)
-        pages = WatchPages(connection["q_mgr_name"], queues)
         if http is not None:
             stack.enter_context(Pages(http, pages.by_path))
-        while True:
-            seen = watcher.look()
+        # A later failure to connect does not end it.
+        found = looks(queues, status_queues, connection, open_q_mgr(**connection))
+        for seen in stack.enter_context(closing(found)):
             pause_s = min(max(every_s, seen.took_s), _LONGEST_PAUSE_S)
             show(seen)
             pages.show(seen, pause_s)
@@ -108,7 +102,7 @@ def _shower(output: Output) -> Callable[[Seen], None]:
                 told.add(each)
                 echo(printable(f"not seen: {each}"), err=True)
         for each in seen.lines():
-            say(f"{seen.at:%Y-%m-%d %H:%M:%S} UTC {each}")
+            echo(printable(f"{seen.at:%Y-%m-%d %H:%M:%S} UTC {each}"))
 
     return show
 

@@ -1,9 +1,10 @@
 """The pages of ``mqgroups watch``: the last look, drawn in a browser; ``watch.html`` asks for it again and again.
 
-Also the figures for Prometheus: those of the last look, unless it is old, because the next one hangs.
+``/metrics`` has the figures of the last look for Prometheus. If the next look hangs, the last one gets old, and its figures are
+left out.
 
-They change nothing. Names of queues, groups and programs are texts of others: the page gets them as JSON and shows them as text,
-and its Content-Security-Policy lets no script run but its own, and nothing be fetched from elsewhere.
+The pages change nothing. Names of queues, groups and programs are texts of others: the page gets them as JSON and shows them as
+text, and its Content-Security-Policy lets no script run but its own, and nothing be fetched from elsewhere.
 """
 
 from __future__ import annotations
@@ -44,17 +45,14 @@ _HEADERS = {
 
 
 class WatchPages:
-    """The pages, and what they show."""
+    """The pages, and the look that they show."""
 
     def __init__(self, q_mgr_name: str, queues: Sequence[str] = ()) -> None:
-        """``queues``: those that are named, of which metrics say that they cannot be seen before there is a look."""
+        """``queues``: those that are named. Before the first look, metrics say that they cannot be seen."""
         self._q_mgr_name = printable(q_mgr_name)
         # A look, seconds until the next one, when it was shown.
-        self._shown = (
-            Seen(_NEVER, problem="there was no look yet", queues=[*map(SeenQueue, queues)]),
-            1.0,
-            time.monotonic(),
-        )
+        seen = Seen(_NEVER, problem="there was no look yet", queues=[*map(SeenQueue, queues)])
+        self._shown = seen, 1.0, time.monotonic()
 
     @property
     def by_path(self) -> Mapping[str, Callable[[], Page]]:
@@ -87,9 +85,8 @@ class WatchPages:
                 values["groups"] += [({**where, "state": each.value}, queue.states.get(each, 0)) for each in GroupState]
                 values["messages"].append((where, queue.messages))
                 values["oldest_complete_seconds"].append((where, age_s(queue.oldest_complete, seen.at) or 0.0))
-        return metrics_page(
-            Figure(f"mqgroups_queue_{name}", "gauge", _FIGURES[name], found) for name, found in values.items() if found
-        )
+        shown = ((name, found) for name, found in values.items() if found)
+        return metrics_page(Figure(f"mqgroups_queue_{name}", "gauge", _FIGURES[name], found) for name, found in shown)
 
 
 _NEVER = datetime.fromtimestamp(0, UTC)

@@ -67,11 +67,7 @@ def _function(_context: click.Context, _parameter: click.Parameter, value: str) 
     help="Messages have values: what is in their JSON, or text. Default: no values, only data.",
 )
 @click.option(
-    "--grace",
-    "grace_s",
-    type=SECONDS,
-    default=30.0,
-    help="How long workers may take to stop before they are killed.",
+    "--grace", "grace_s", type=SECONDS, default=30.0, help="How long workers may take to stop before they are killed."
 )
 @click.option(
     "--stuck-after",

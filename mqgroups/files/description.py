@@ -4,8 +4,8 @@
     mqgroups.FileBytes  .FileModifiedMs       length; milliseconds since 1970, UTC
     mqgroups.FileSha256                       of the whole file, in hexadecimal digits
 
-IBM MQ Managed File Transfer has names of its own for these, and no digest (IBM MQ, topic "MQ message properties set by MFT on
-messages written to destination queues"). All of this is known from reading. The types of the values are not in these texts, so
+IBM MQ Managed File Transfer has names of its own for these, and no digest (IBM MQ, "MQ message properties set by MFT on
+messages written to destination queues"). All of this is known from reading. These texts do not say the types of the values, so
 numbers are read as text, too.
 """
 
@@ -26,10 +26,10 @@ Properties: TypeAlias = Mapping[str, str | int | float | bool | bytes | None]
 
 _BYTES, _MODIFIED, _SHA256 = "mqgroups.FileBytes", "mqgroups.FileModifiedMs", "mqgroups.FileSha256"
 _MFT_NAME, _MFT_BYTES, _MFT_MODIFIED = "WMQFTEFileName", "WMQFTEFileSize", "WMQFTEFileLastModified"
-# What is told how far a file is: what is done with it, the file, bytes done, bytes in all (``None`` if that is not known).
+# Is told how far a file is: what is done with it, the file, bytes done, bytes in all (``None`` if that is not known).
 OnBytes: TypeAlias = Callable[[str, Path, int, int | None], None]
 BLOCK_BYTES = 1 << 20
-# Of the digest of all that is in front of the end of a block, bytes: a file of a TiB needs 16 MiB.
+# How many bytes of the digest up to the end of each block are kept: a file of a TiB needs 16 MiB.
 PREFIX_BYTES = 16
 
 
@@ -85,11 +85,11 @@ class Description:
 
     @property
     def total(self) -> int | None:
-        """The length, if a file can have it: what a message says of it may be any number."""
+        """The length, if a file can have it. A message may say any number."""
         return self.data_bytes if self.data_bytes is not None and 0 <= self.data_bytes <= sys.maxsize else None
 
     def wrong(self, path: Path, on_bytes: OnBytes = unseen) -> str:
-        """Say in which way a file is not the one described; empty if it is."""
+        """Return in which way a file is not the one described; empty if it is."""
         found = path.stat().st_size
         if self.data_bytes is not None and found > self.data_bytes:
             # There may be many more; they are not written.
@@ -110,7 +110,7 @@ class Description:
 
 
 def sent_name(path: Path) -> str:
-    """Return the name that a file is sent under: its own, or where that is not UTF-8 one with U+FFFD for each wrong byte."""
+    """Return the name that a file is sent under: its own, with U+FFFD for each byte that is not UTF-8."""
     return os.fsencode(path.name).decode(errors="replace")
 
 

@@ -4,9 +4,9 @@ The group of a file has the file's description as its properties, so an interrup
 With the last message of a group the producer's checkpoint says that this file is done. So a file that was sent is not sent again,
 unless its contents or its modification time have changed. With an archive only the last file is remembered, until it is moved.
 
-A file is opened once, and what was opened is described and sent. Where others may write to the folder of a file, what they have
-put there meanwhile, such as a link, is not the file that was seen. They may also write to the file. So each block is compared
-with the one that was described before any of it is put: all messages of a group are of the same contents, also after a restart.
+A file is opened once, and what was opened is described and sent. Others may be able to write to its folder. What they put in
+the file's place meanwhile, such as a link, is not sent. They may also write to the file. So before a block is put, it is compared
+with the block that was described: all messages of a group are of the same contents, also after a restart.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LONGEST_LINE = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What tells a file from another one, and from the same one after a change."""
+    """What distinguishes a file from another one, and from itself after a change."""
 
     device: int
     inode: int
@@ -149,7 +149,7 @@ class FileSender:
     def in_order(self, looks: Looks) -> list[Path]:
         """Return the files in the order in which they have to be sent: the one of the interrupted group first.
 
-        Which other files were sent is forgotten with the next one that is sent.
+        The checkpoint forgets other files with the next one that is sent.
 
         Raises:
             GroupUsage: a group is interrupted, and its file is not among them, or has changed, or changes now.
@@ -193,12 +193,11 @@ class FileSender:
         return interrupted.name or "a group without a name"
 
     def send(self, path: Path) -> Sent | None:
-        """Send a file of ``in_order``, or its rest; ``None`` if it is not as it was seen any more.
+        """Send a file of ``in_order``, or its rest. Return ``None`` if the file has changed since it was seen.
 
         Raises:
-            GroupUsage: the file changed while it was read, so nothing of it was sent; or while it was sent, so its group cannot
-                be completed; or was replaced or changed when all of it was sent, so what there is now was not sent, and it is
-                not moved.
+            GroupUsage: the file changed while it was read, and nothing of it was sent; or it changed while it was sent, and its
+                group cannot be completed; or it was changed or replaced after that, and is not moved.
             OSError: the file cannot be read, or not moved to the archive.
             MQGroupsError: as ``OutgoingGroup.put``.
         """
@@ -242,7 +241,7 @@ class FileSender:
 
     @contextmanager
     def _open(self, path: Path) -> Iterator[BinaryIO | None]:
-        """Open a file, in a ``with`` statement; ``None`` if it is not as it was seen any more."""
+        """Open a file, in a ``with`` statement; ``None`` if it has changed since it was seen."""
         look = self._looks.get(path)
         # Without O_NONBLOCK, a pipe in its place would be waited for.
         flags = os.O_NONBLOCK | (0 if look is None else os.O_NOFOLLOW)
@@ -336,7 +335,7 @@ def _until_last(records: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 class _Compared(io.RawIOBase):
-    """A file from its beginning, of which each block is compared with the one that was described before it is read."""
+    """Reads a file from its beginning. Each block must be the one that was described."""
 
     def __init__(self, file: BinaryIO, path: Path, prefixes: bytes) -> None:
         """``prefixes``: as ``Description.of_file`` returns them."""

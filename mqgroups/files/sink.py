@@ -10,14 +10,14 @@
 A file is written under a hidden name. Before each commit it is made durable, and its hidden name and length become the consumer's
 checkpoint. After a crash the next start copies what is committed to a file of its own, and writes the messages that come again
 behind that. When the group's last commit has taken effect, the file is renamed. If the program dies between the two, the
-checkpoint says so, and the next start renames the file. So a file without the hidden name is whole, and is never changed again:
-a group is known by its key, and a name that a file has already is not used again.
+checkpoint says so, and the next start renames the file. So a file without a hidden name is whole, and is never changed again: the
+sink knows a group by its key, and does not use a name again that a file has already.
 
 A program that was stopped for a while may wake up when the next start is at work already. It commits nothing any more, but it may
 still write. Therefore each start has hidden names with a number of its own, and removes only files with lower numbers.
 
 A file that ``check`` finds wrong, or that the application calls wrong (``fail``), goes to the folder ``quarantine`` instead, next
-to a file with the reason; so does that of a group whose rest went to the backout queue.
+to a file with the reason. So does the file of a group whose rest went to the backout queue.
 
 The checkpoint of the consumer belongs to the sink. It stays when the consumer is closed; ``consumer.forget()`` removes
 it, when the sink is done.
@@ -45,7 +45,7 @@ from mqgroups.printable import LONGEST, printable
 
 QUARANTINE = "quarantine"
 _REASON = ".reason"
-# Of a name in a checkpoint, characters. File systems allow as many bytes, or fewer.
+# The longest name in a checkpoint, characters. File systems allow as many bytes, or fewer.
 _LONGEST_NAME = 255
 _PARTS = ".*.part"
 _BLOCK_BYTES = 1 << 20
@@ -154,7 +154,7 @@ class FileSink:
         return file
 
     def fail(self, reason: str) -> None:
-        """Have the file of this group put in quarantine when the group ends, even if the group is abandoned."""
+        """Put the file of this group in quarantine when the group ends, even if the group is abandoned."""
         self._failure = reason[:LONGEST]
 
     def finish(self) -> None:
@@ -230,7 +230,7 @@ class FileSink:
 
 
 def free_name(folder: Path, name: str, *ends: str, beside: str = "") -> str:
-    """Return the name with the first of these ends that nothing in a folder has, or a random end: a group may come again.
+    """Return the name with the first of these ends that is free in a folder, or with a random end: a group may come again.
 
     Characters that the locale lacks are escaped. Before an end, a name is cut if the file system takes none that is so long, also
     for a file ``beside`` it.
@@ -264,7 +264,7 @@ def _is_name(name: str) -> bool:
 
 
 def make_durable(folder: Path) -> None:
-    """Make durable which files are in a folder."""
+    """Make the entries of a folder durable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,8 +1,5 @@
 """Functions for operators: inspect queues and status queues, and repair them when something has gone wrong.
 
-The first argument of each function is a connected queue manager (``mqgroups.connect``). The commands ``mqgroups check`` and
-``mqgroups salvage`` do the same.
-
     import mqgroups
     from mqgroups import operate
 
@@ -20,17 +17,12 @@ The first argument of each function is a connected queue manager (``mqgroups.con
 | Write a lost status record again, from the messages of its group | `salvage_owner` | `Salvage` |
 | Move the rest of a group to another queue | `move_group` | `GroupMove` |
 
-Arguments that mean the same everywhere: ``q_mgr``, a connected queue manager (``mqgroups.connect``, ``mqgroups.wrap``); ``name``
-and ``role`` of a producer (``"put"``) or consumer (``"get"``); its ``status_queue``, by default ``MQGROUPS.PUT.<name>`` or
-``MQGROUPS.GET.<name>``; ``wait_s``, for how many seconds to wait until an instance of this name has ended; ``check``: return what
-would be done, and change nothing.
+Arguments that mean the same everywhere: ``q_mgr``, a connected queue manager; ``name`` and ``role`` of a producer (``"put"``) or
+consumer (``"get"``); its ``status_queue``, by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``; ``wait_s``, for how
+long to wait until an instance of this name has ended, seconds; ``check``: return what would be done, and change nothing.
 
 The questions change nothing, except that ``inspect_owner`` with ``tidy=True`` removes a record that is no longer needed. The
 others refuse a repair that cannot be proved right (``errors.StatusError``).
-
-Internal modules: ``rules/judgement.py`` judges a group, and ``rules/remedies.py`` says what mends it; ``refusal.py``
-explains refusals; ``browse.SecondLook`` tells a group at work from one that lacks messages;
-``command_server.py`` asks the command server for facts that the MQI does not return, and sends MQSC to it.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ Not here: the messages. Data and status queues have to be moved together, with t
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.modes import RoleName
@@ -85,14 +85,15 @@ def adopt(
     connection = connection_of(q_mgr)
     here = connection.q_mgr_identifier
     move = Move(adopt_from or here, here, connection.q_mgr_name, instance or ("", ""))
+    nothing = Adoption(role, name, status_queue)
     try:
         status = RepairedQueue(connection, status_queue, "", wait_s, keeps_user=not check)
     except QueueMissing:
-        return Adoption(role, name, status_queue, unknown=True)
+        return replace(nothing, unknown=True)
     with closing(status):
         record = status.read()
         if record is None or not record.is_needed:
-            return Adoption(role, name, status_queue)
+            return nothing
         expected = Expectations(owner_role, name, queue or record.queue, record.q_mgr_identifier)
         found = mismatch_of(record, expected) or adopted(record, move)
         went_to = record.resolved_q_mgr_name if record.state is RecordState.IN_GROUP else ""
@@ -101,11 +102,11 @@ def adopt(
         if isinstance(found, Mismatch):
             raise foreign_record(status_queue, found)
         if found == record:
-            return Adoption(role, name, status_queue)
+            return nothing
         if check:
-            return Adoption(role, name, status_queue, found)
+            return replace(nothing, record=found)
         with Repair(connection.telemetry, record.queue, connection.place, record.traceparent) as repair:
             with connection.unit_of_work(status):
                 status.replace(found)
             repair.adopted(found)
-        return Adoption(role, name, status_queue, found, done=True)
+        return replace(nothing, record=found, done=True)

@@ -9,7 +9,6 @@ from collections.abc import Collection
 from contextlib import closing
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.queue import Queue
 from mqgroups.errors import ConnectionBroken, MQIError, QueueMissing
 from mqgroups.mqi import constants as mq
 
@@ -66,23 +65,19 @@ def inquired(
         raise
     except MQIError as error:
         return {}, error
+    found: dict[str, int | str] = {}
     with opened as queue:
-        found = {attribute: _attribute(queue, attribute) for attribute in wanted}
-    return {attribute: value for attribute, value in found.items() if value is not None}, None
-
-
-def _attribute(queue: Queue, attribute: str) -> int | str | None:
-    """Return an attribute, in the words of MQSC; ``None`` if the object has none of this name."""
-    try:
-        if attribute in _WORDS:
-            selector, words = _WORDS[attribute]
-            value = int(queue.inquire(selector))
-            return words.get(value, str(value))
-        return queue.inquire(_SELECTORS[attribute])
-    except ConnectionBroken:
-        raise
-    except MQIError:
-        return None
+        for attribute in wanted:
+            selector, words = _WORDS.get(attribute, (_SELECTORS.get(attribute, 0), {}))
+            try:
+                value = queue.inquire(selector)
+            except ConnectionBroken:
+                raise
+            except MQIError:
+                # The object has none of this name.
+                continue
+            found[attribute] = words.get(int(value), str(value)) if words else value
+    return found, None
 
 
 def queue_behind(connection: Connection, name: str) -> str | None:

@@ -1,8 +1,8 @@
-"""Browses the messages on a queue in physical order, or those of one group: without message data, removing nothing.
+"""Browses the messages on a queue in physical order, or those of one group. It reads no message data, and removes nothing.
 
 It also finds the rest of a group whose first message is gone, which logical order never returns.
 
-Messages in uncommitted units of work cannot be browsed, and CurrentQDepth does not count them (topics q103130, q106410). So the
+Messages in uncommitted units of work cannot be browsed, and CurrentQDepth does not count them (``command_server.py``). So the
 command server is asked for their number. If it does not answer, messages may have been missed. ``SecondLook`` tells a group at
 work from one that lacks messages.
 """
@@ -29,6 +29,7 @@ from mqgroups.operate.refusal import checked_group_id
 from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, MessagePlace
 
 _OPTIONS = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG
+_FIRST_AND_NEXT = (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
 _DEAD_LETTER_HEADER_BYTES = 172
 _HEAD = (
     "report msg_type expiry feedback encoding coded_char_set_id format priority persistence msg_id correl_id backout_count "
@@ -68,7 +69,7 @@ def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> I
 def peek(
     q_mgr: ConnectionHolder, queue: str, group_id: bytes, msg_seq_number: int, most_bytes: int
 ) -> tuple[dict[str, int | str], Mapping[str, PropertyValue], bytes] | None:
-    """Browse one message of a group to look into it, of several with this number the first one. It stays; this shows data.
+    """Browse one message of a group, to look into it. This shows data. Of several messages with this number it is the first one.
 
     Args:
         q_mgr, queue, group_id: as for ``messages_of_group``.
@@ -96,23 +97,19 @@ def peek(
     if (taken := without_properties(head, data)) is not None:
         values = property_folders.values(taken[2].folders)
         head, data, _ = taken
-    fields = {name: _field(head, getattr(st, f"MD_{name.upper()}")) for name in _HEAD}
-    return {**fields, "length": length}, values, data[:most_bytes]
-
-
-def _field(md: bytes, at: int | slice) -> int | str:
-    """Return a field of an MQMD: a number, a name, or the digits of an identifier."""
-    if isinstance(at, int):
-        return st.long_at(md, at)
-    return md[at].hex() if at.stop - at.start == GROUP_ID_LENGTH else st.name_at(md, at)
+    fields: dict[str, int | str] = {"length": length}
+    for name in _HEAD:
+        at = getattr(st, f"MD_{name.upper()}")
+        is_id = isinstance(at, slice) and at.stop - at.start == GROUP_ID_LENGTH
+        fields[name] = (
+            head[at].hex() if is_id else st.name_at(head, at) if isinstance(at, slice) else st.long_at(head, at)
+        )
+    return fields, values, data[:most_bytes]
 
 
 def _found(physical: Queue, wanted: bytearray, match_options: int) -> Iterator[tuple[bytes, int]]:
     """Yield the MQMD and the length of the data of each message."""
-    options, following = (
-        st.gmo(browse | _OPTIONS, match_options=match_options)
-        for browse in (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
-    )
+    options, following = (st.gmo(_OPTIONS | which, match_options=match_options) for which in _FIRST_AND_NEXT)
     while (found := physical.get_descriptor(wanted, options)) is not None:
         options = following
         yield found[0], found[2]
@@ -152,7 +149,7 @@ def browsed_message(md: bytes, length: int) -> Browsed:
 
 
 class SecondLook:
-    """Looks again at groups that lack messages, which may be got, or put, while the queue is browsed. Close it in the end.
+    """Looks again at groups that lack messages: programs may get and put some while the queue is browsed. Close it in the end.
 
     A consumer gets the first message of its group that is on the queue. If it does so while the queue is browsed, the group seems
     to have no beginning, or a gap where the consumer has overtaken the browsing, and it may be with the next group before the
@@ -176,7 +173,7 @@ class SecondLook:
         self._get = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS, match_options=match)
 
     def may_be_being_got(self, group: GroupInspection) -> bool:
-        """Whether programs may be getting messages, and the first one that was seen is gone, or those before it may be hidden."""
+        """Whether a program may be getting it: its first message has gone since, or a unit of work may hide those before."""
         number, offset = group.first
         if not self._seen.may_be_read:
             return False
@@ -189,7 +186,7 @@ class SecondLook:
         return self._is_there(group, group.end) or not self._is_there(group, group.first)
 
     def _is_there(self, group: GroupInspection, place: MessagePlace) -> bool:
-        """Whether the message at this place of the group is there; after too many looks, the answer is what was seen before."""
+        """Whether the message at this place of the group is there. After too many looks the answer is what was browsed."""
         if not self._left:
             return place != group.end
         self._left -= 1

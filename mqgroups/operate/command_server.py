@@ -1,11 +1,9 @@
 """Asks a queue manager's command server, in PCF over an ordinary connection, for facts that the MQI does not return.
 
-The MQI does not list queues, and it does not show messages that were got but not committed: they cannot be browsed and are not
-counted (CurrentQDepth excludes them; IBM MQ, topics q103130, q106410). The command server returns both to any user who may put to
-its queue. That is usually an administrator, so callers must work without an answer: functions raise CommandRefused if
-the command server cannot be asked or does not tell, and ConnectionBroken.
-
-``MQSCClient`` sends MQSC to it, as PCF Escape commands.
+The MQI does not list queues. It does not show messages that were got and not committed either: they cannot be browsed, and
+CURDEPTH does not count them (IBM MQ, "CurrentQDepth"). The command server tells both to users who may put to its queue. That is
+usually an administrator, so callers must work without an answer: functions raise CommandRefused if the command server cannot be
+asked or does not tell, and ConnectionBroken.
 """
 
 from __future__ import annotations
@@ -25,30 +23,22 @@ _ZOS_COMMAND_QUEUE = "SYSTEM.COMMAND.INPUT"
 _REPLY_MODEL = "SYSTEM.DEFAULT.MODEL.QUEUE"
 # If no queue matches a pattern, the response is empty or has one of these reasons, depending on command and platform.
 _NOTHING_FOUND = frozenset({mq.MQRC_UNKNOWN_OBJECT_NAME, pcf.MQRCCF_Q_STATUS_NOT_FOUND})
-_OF_HOLDER = (
-    pcf.MQCACF_APPL_TAG,
-    pcf.MQCACH_CONNECTION_NAME,
-    pcf.MQCACF_USER_IDENTIFIER,
-    pcf.MQCACH_CHANNEL_NAME,
-)
-PATIENCE_MS = 30_000
-# For questions whose answer callers can do without.
-_QUESTION_MS = 5_000
+_OF_HOLDER = (pcf.MQCACF_APPL_TAG, pcf.MQCACH_CONNECTION_NAME, pcf.MQCACF_USER_IDENTIFIER, pcf.MQCACH_CHANNEL_NAME)
+# How long to wait for each response. Callers can do without an answer.
+_PATIENCE_MS = 5_000
 
 
 class PCFClient:
     """Sends commands and collects the responses, on a temporary dynamic queue that is deleted with the connection."""
 
-    def __init__(self, connection: Connection, patience_ms: int = PATIENCE_MS) -> None:
-        """Open the queues; raises MQIError. ``patience_ms``: how long to wait for each response message."""
-        self._patience_ms = patience_ms
+    def __init__(self, connection: Connection) -> None:
+        """Open the queues; raises MQIError."""
         self._is_zos = connection.platform == mq.MQPL_ZOS
         command_queue = _ZOS_COMMAND_QUEUE if self._is_zos else _COMMAND_QUEUE
         self._commands = connection.open_queue(command_queue, mq.MQOO_OUTPUT)
         try:
-            self._replies = connection.open_queue(
-                _REPLY_MODEL, mq.MQOO_INPUT_EXCLUSIVE, dynamic_q_name="MQGROUPS.REPLY.*"
-            )
+            mode = mq.MQOO_INPUT_EXCLUSIVE
+            self._replies = connection.open_queue(_REPLY_MODEL, mode, dynamic_q_name="MQGROUPS.REPLY.*")
         except BaseException:
             self._commands.close()
             raise
@@ -61,30 +51,42 @@ class PCFClient:
         md = st.md(format_name=mq.MQFMT_ADMIN, persistence=mq.MQPER_NOT_PERSISTENT)
         struct.pack_into("=i", md, st.MD_MSG_TYPE, mq.MQMT_REQUEST)
         # In tenths of a second. A command server that is started later must not run a command that was given up.
-        struct.pack_into("=i", md, st.MD_EXPIRY, max(1, self._patience_ms // 100))
+        struct.pack_into("=i", md, st.MD_EXPIRY, max(1, _PATIENCE_MS // 100))
         md[st.MD_REPLY_TO_Q] = self._replies.object_name.encode().ljust(48)
-        md_out, _ = self._commands.put(
-            md, st.pmo(mq.MQPMO_NO_SYNCPOINT), pcf.command(command, parameters, extended=self._is_zos)
-        )
+        asked = pcf.command(command, parameters, extended=self._is_zos)
+        md_out, _ = self._commands.put(md, st.pmo(mq.MQPMO_NO_SYNCPOINT), asked)
         wanted = st.md(correl_id=md_out[st.MD_MSG_ID])
         gmo = st.gmo(
             mq.MQGMO_WAIT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_CONVERT | mq.MQGMO_FAIL_IF_QUIESCING,
             match_options=mq.MQMO_MATCH_CORREL_ID,
-            wait_interval_ms=self._patience_ms,
+            wait_interval_ms=_PATIENCE_MS,
         )
         responses: list[pcf.Response] = []
         while True:
             answer = self._replies.get(wanted, gmo)
             if answer is None:
-                raise CommandRefused(
-                    f"the command server did not answer command {command} within {self._patience_ms} ms"
-                )
+                raise CommandRefused(f"the command server did not answer command {command} within {_PATIENCE_MS} ms")
             try:
                 responses.append(pcf.response(answer[0], st.long_at(answer[1], st.MD_ENCODING)))
             except ValueError as error:
                 raise CommandRefused(f"the command server answered command {command} with {error}") from error
             if pcf.are_all(responses):
                 return [each for each in responses if each.kind != pcf.MQCFT_XR_SUMMARY] or responses
+
+    def run(self, command: str) -> tuple[bool, list[str]]:
+        """Run an MQSC command, as a PCF Escape; returns whether it succeeded, and a text for each object displayed.
+
+        Raises as ``ask``, and CommandRefused on z/OS, which has no Escape (IBM MQ, "Escape").
+        """
+        if self._is_zos:
+            raise CommandRefused(
+                "a queue manager on z/OS takes no MQSC commands by PCF. Enter them at the console, or let a job run them with "
+                "the COMMAND function of CSQUTIL"
+            )
+        asked: dict[int, pcf.Value] = {pcf.MQIACF_ESCAPE_TYPE: pcf.MQET_MQSC, pcf.MQCACF_ESCAPE_TEXT: command}
+        responses = self.ask(pcf.MQCMD_ESCAPE, asked)
+        texts = [each.values.get(pcf.MQCACF_ESCAPE_TEXT) for each in responses]
+        return responses[-1].comp == mq.MQCC_OK, [text for text in texts if isinstance(text, str)]
 
     def close(self) -> None:
         """Close both queues, and delete the one for the responses, also if the site's model makes permanent ones."""
@@ -93,7 +95,7 @@ class PCFClient:
 
 
 def uncommitted(connection: Connection, queue: str) -> int:
-    """Return how many messages of a local queue are put or got but not committed (UncommittedMsgs, topic q087890).
+    """Return how many messages of a local queue are put or got but not committed (UncommittedMsgs).
 
     0 proves that no unit of work hides a message, not even that of a program that has died: its messages are counted until they
     are backed out. On z/OS the result is 0 or 1. Read in IBM's texts, not tried on IBM MQ.
@@ -115,7 +117,7 @@ def queue_names(connection: Connection, pattern: str) -> tuple[str, ...]:
 
 def _asked(connection: Connection, command: int, parameters: Mapping[int, pcf.Value]) -> list[pcf.Response]:
     try:
-        client = PCFClient(connection, _QUESTION_MS)
+        client = PCFClient(connection)
         try:
             responses = client.ask(command, parameters)
         finally:
@@ -147,23 +149,3 @@ def holders(connection: Connection, pattern: str) -> dict[str, tuple[Holder, ...
             holder = Holder(tag, process if isinstance(process, int) else 0, conn_name, user, channel)
             found[name] = (*found.get(name, ()), holder)
     return found
-
-
-class MQSCClient(PCFClient):
-    """Sends MQSC commands and collects the responses."""
-
-    def __init__(self, connection: Connection, patience_ms: int = PATIENCE_MS) -> None:
-        """Open the queues; raises MQIError, and CommandRefused on z/OS, which has no Escape (q086870)."""
-        if connection.platform == mq.MQPL_ZOS:
-            raise CommandRefused(
-                "a queue manager on z/OS takes no MQSC commands by PCF. Enter them at the console, or let a job run them with "
-                "the COMMAND function of CSQUTIL"
-            )
-        super().__init__(connection, patience_ms)
-
-    def run(self, command: str) -> tuple[bool, list[str]]:
-        """Run one command; returns whether it succeeded, and its output: a text for each object displayed. Raises as ``ask``."""
-        asked: dict[int, pcf.Value] = {pcf.MQIACF_ESCAPE_TYPE: pcf.MQET_MQSC, pcf.MQCACF_ESCAPE_TEXT: command}
-        responses = self.ask(pcf.MQCMD_ESCAPE, asked)
-        texts = [each.values.get(pcf.MQCACF_ESCAPE_TEXT) for each in responses]
-        return responses[-1].comp == mq.MQCC_OK, [text for text in texts if isinstance(text, str)]

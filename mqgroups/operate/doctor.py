@@ -2,7 +2,7 @@
 
 Facts come from MQINQ, and from the command server. ``rules/findings.py`` has the rules. Nothing is changed.
 
-Not here: what is on this machine (``machine.py``), carrying out a remedy (``command_server.MQSCClient``), and the authorities of
+Not here: what is on this machine (``machine.py``), carrying out a remedy, and the authorities of
 a program, because each error for 2035 prints the command for them.
 """
 
@@ -30,21 +30,11 @@ from mqgroups.errors import (
 from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_name, checked_queue_name, checked_role, status_queue_name
 from mqgroups.operate.attributes import inquired, queue_behind
-from mqgroups.operate.command_server import MQSCClient
+from mqgroups.operate.command_server import PCFClient
 from mqgroups.operate.owner import inspect_owner
 from mqgroups.operate.owners import find_owners
 from mqgroups.operate.rules.definitions import PINNED
-from mqgroups.operate.rules.findings import (
-    Facts,
-    Finding,
-    Severity,
-    alias_findings,
-    channel_findings,
-    data_queue_findings,
-    ok,
-    q_mgr_findings,
-    status_queue_findings,
-)
+from mqgroups.operate.rules.findings import Facts, Finding, Severity, findings, ok
 from mqgroups.operate.rules.inspection import BrowsedInstance
 from mqgroups.operate.rules.judgement import Surroundings
 from mqgroups.operate.rules.mqsc_text import as_number, attributes
@@ -61,11 +51,8 @@ _Q_MGR = "MAXUMSGS MAXMSGL DEADQ PLATFORM".split()
 # To ask the command server: queues, and the queue manager.
 _ASK_AUTHORITIES = (("SYSTEM.ADMIN.COMMAND.QUEUE", "PUT"), ("SYSTEM.DEFAULT.MODEL.QUEUE", "DSP,GET"), ("", "DSP"))
 _WAITS = "its owner waits at its start; with an empty queue it would put or get its group again"
-_WHY = {
-    OwnerState.HIDDEN: _WAITS,
-    OwnerState.LOST: _WAITS,
-    OwnerState.LEFT_OVER: "its program ended without closing: no harm",
-}
+_WHY = dict.fromkeys((OwnerState.HIDDEN, OwnerState.LOST), _WAITS)
+_WHY[OwnerState.LEFT_OVER] = "its program ended without closing: no harm"
 
 
 def examine(
@@ -105,16 +92,17 @@ def examine(
     of_queue: Facts = {"Q.MAXMSGL": data["MAXMSGL"]} if "MAXMSGL" in data else {}
     of_q_mgr, _ = inquired(connection, "", _Q_MGR, mq.MQOT_Q_MGR)
     yield ok("connection", f"queue manager {connection.q_mgr_name}, identifier {connection.q_mgr_identifier}")
-    yield from q_mgr_findings(connection.q_mgr_name, {**of_q_mgr, **of_queue})
+    yield from findings("QMGR", connection.q_mgr_name, {**of_q_mgr, **of_queue})
     told = partial(_told, connection.q_mgr_name, queue, channel, of_queue, needs_model=bool(name and side))
     yield from _told_by_command_server(connection, told, principal)
     if queue is not None:
         if local != queue:
-            yield from alias_findings(queue, local, inquired(connection, queue, ("GET", "PUT"))[0], roles)
+            yield ok(f"queue {queue}", f"an alias of {local}")
+            yield from findings("QALIAS", queue, inquired(connection, queue, ("GET", "PUT"))[0], roles)
         if problem:
             why = "its attributes can break or slow groups"
             yield _not_inquired(f"queue {local}: attributes", problem, why, principal, local)
-        yield from data_queue_findings(local, {**data, **_of(of_q_mgr, "PLATFORM")}, roles)
+        yield from findings("QLOCAL", local, {**data, **_of(of_q_mgr, "PLATFORM")}, roles)
         if (backout := data.get("BOQNAME")) and Role.GET in roles:
             yield from _backout_queue(connection, str(backout), {**of_queue, "Q.GROUP": group}, principal)
     if name is not None and side is not None:
@@ -147,7 +135,7 @@ def _granted(principal: str | None, *lacks: tuple[str, str]) -> dict[str, Any]:
     return {"mqsc": tuple(lines)} if principal else {"remedy": "\n".join(lines)}
 
 
-def _displayed(client: MQSCClient, command: str) -> dict[str, int | str]:
+def _displayed(client: PCFClient, command: str) -> dict[str, int | str]:
     """Return the attributes of the one object that is displayed; none if there is none."""
     done, texts = client.run(command)
     found = attributes(texts[0]) if done and texts else {}
@@ -157,8 +145,8 @@ def _displayed(client: MQSCClient, command: str) -> dict[str, int | str]:
     return {name: value if (whole := as_number(value)) is None else whole for name, value in found.items()}
 
 
-def _negotiated(client: MQSCClient, channel: str) -> dict[str, int]:
-    """Return what the connections of a channel have negotiated; see ``channel_findings``."""
+def _negotiated(client: PCFClient, channel: str) -> dict[str, int]:
+    """Return what the connections of a channel have negotiated; see ``findings``."""
     done, texts = client.run(to_copy("DISPLAY CHSTATUS({}) HBINT", channel))
     found = [attributes(text).get("HBINT", "") for text in texts] if done else []
     values = [whole for each in found if (whole := as_number(each)) is not None]
@@ -171,16 +159,14 @@ def _of(facts: Facts, *names: str) -> Facts:
 
 
 def _told_by_command_server(
-    connection: Connection, told: Callable[[MQSCClient], Iterator[Finding]], principal: str | None
+    connection: Connection, told: Callable[[PCFClient], Iterator[Finding]], principal: str | None
 ) -> Iterator[Finding]:
     """Yield what only the command server tells, or why it does not."""
     is_zos = connection.platform == mq.MQPL_ZOS
-    about, why = (
-        "MQSC" if is_zos else "command server",
-        f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown",
-    )
+    about = "MQSC" if is_zos else "command server"
+    why = f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown"
     try:
-        with closing(MQSCClient(connection, patience_ms=5_000)) as client:
+        with closing(PCFClient(connection)) as client:
             yield from told(client)
             yield ok(about, "it answers this user")
     except CommandRefused as error:
@@ -193,14 +179,14 @@ def _told_by_command_server(
 
 
 def _told(
-    q_mgr_name: str, queue: str | None, channel: str | None, of_queue: Facts, client: MQSCClient, *, needs_model: bool
+    q_mgr_name: str, queue: str | None, channel: str | None, of_queue: Facts, client: PCFClient, *, needs_model: bool
 ) -> Iterator[Finding]:
     """Yield findings on the channel, the model queue and the expiry of a queue."""
     if channel:
         shown = _displayed(client, to_copy("DISPLAY CHANNEL({}) HBINT SHARECNV MAXMSGL SSLCIPH", channel))
-        yield from channel_findings(channel, {**shown, **_negotiated(client, channel), **of_queue})
+        yield from findings("CHANNEL", channel, {**shown, **_negotiated(client, channel), **of_queue})
     if model := _displayed(client, f"DISPLAY QMODEL('{STATUS_MODEL}') ALL"):
-        yield from status_queue_findings(STATUS_MODEL, "QMODEL", model)
+        yield from findings("QMODEL", STATUS_MODEL, model)
     else:
         found, why = "there is none, or this user may not display it", "other status queues are made from it"
         remedy = to_copy("mqgroups mqsc status | runmqsc {}", q_mgr_name)
@@ -209,7 +195,7 @@ def _told(
         yield Finding(f"model queue {STATUS_MODEL}", severity, found, why, remedy)
     if queue:
         shown = _displayed(client, to_copy("DISPLAY QLOCAL({}) ALL", queue))
-        yield from data_queue_findings(queue, _of(shown, "CAPEXPRY", "CUSTOM"), ())
+        yield from findings("QLOCAL", queue, _of(shown, "CAPEXPRY", "CUSTOM"), ())
 
 
 def _not_inquired(subject: str, problem: MQIError, why: str, principal: str | None, queue: str) -> Finding:
@@ -231,7 +217,7 @@ def _backout_queue(connection: Connection, name: str, of_queue: Facts, principal
         yield _not_inquired(
             subject, problem, "whether it has messages, and may be put to, is not known", principal, name
         )
-    yield from data_queue_findings(name, {**facts, **of_queue}, (Role.PUT,))
+    yield from findings("QLOCAL", name, {**facts, **of_queue}, (Role.PUT,))
     if depth := facts.get("CURDEPTH"):
         found, remedy = f"{depth} there", to_copy("mqgroups groups --queue {}", name)
         why = "poison messages or quarantined groups, which consumers have moved there; nobody processes them until you do"
@@ -245,7 +231,7 @@ def _owner(
     subject = f"status queue {own}"
     facts, problem = inquired(connection_of(q_mgr), own, _STATUS_QUEUE)
     if not isinstance(problem, QueueMissing):
-        yield from status_queue_findings(own, "QLOCAL", facts)
+        yield from findings("STATUS", own, facts)
     try:
         found = inspect_owner(q_mgr, name, role.value, queue=queue, status_queue=status_queue)
     except ConnectionBroken:
@@ -270,9 +256,8 @@ def _owners(q_mgr: ConnectionHolder, queue: str | None, named: Collection[str]) 
     listed = [each for each in seen.owners if queue is None or each.queue in ("", queue)]
     wrong = [each for each in listed if each.state in DISARRAY or each.state in _WHY]
     for owner in wrong:
-        why = _WHY.get(owner.state) or "its owner refuses to start" + (
-            "" if owner.role else ", unless that is a Spark source"
-        )
+        refuses = "its owner refuses to start" + ("" if owner.role else ", unless that is a Spark source")
+        why = _WHY.get(owner.state, refuses)
         found = f"{owner.state.value}: {(owner.state in DISARRAY and owner.problem) or owner.state.means}"
         remedy = "\n".join(owner_remedy(owner, around))
         yield Finding(f"status queue {owner.status_queue}", owner.state.severity, found, why, remedy)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 
@@ -21,7 +21,6 @@ from mqgroups.core.group_properties import MOST_BYTES, NO_PROPERTIES, GroupPrope
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders, rfh2
 from mqgroups.mqi import structures as st
-from mqgroups.names import checked_queue_name
 from mqgroups.operate.rules.judgement import Judgement
 
 _OPTIONS = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG
@@ -30,56 +29,39 @@ _FIRST_MESSAGE = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
 _BUFFERS_BYTES = (4096, 4 * MOST_BYTES)
 # How long the names of one listing may take.
 _MOST_S = 10.0
-_NONE_KNOWN: Mapping[bytes, str] = {}
 
 
-class GroupNames:
-    """Reads names of groups on a queue. Use it in a ``with`` statement.
+def named(
+    q_mgr: ConnectionHolder,
+    queue: str,
+    rows: Iterable[Judgement],
+    most: int = sys.maxsize,
+    *,
+    most_s: float = _MOST_S,
+    now_s: Callable[[], float] = time.monotonic,
+) -> Iterator[Judgement]:
+    """Yield groups on a queue with their names; those that come too late, or are too many, with ``None`` as name.
 
-    Attributes:
-        left_out: how many groups came without a name because the number of names or the time for them is limited.
+    Args:
+        most: how many groups get a name at most.
+        most_s: for how long names are read, seconds.
+        now_s: the clock.
+
+    Raises:
+        MQIError: the queue cannot be opened or browsed.
     """
-
-    def __init__(self, q_mgr: ConnectionHolder, queue: str, *, now_s: Callable[[], float] = time.monotonic) -> None:
-        """Open the queue for browsing; arguments and errors as for ``browse_groups``, and ``now_s``: a clock."""
-        checked_queue_name("queue", queue)
-        self.left_out = 0
-        self._now_s = now_s
-        # How to get a first message.
-        self._queue, self._options = _opened(connection_of(q_mgr), queue)
-
-    def named(
-        self,
-        rows: Iterable[Judgement],
-        most: int = sys.maxsize,
-        *,
-        most_s: float = _MOST_S,
-        known: Mapping[bytes, str] = _NONE_KNOWN,
-    ) -> Iterator[Judgement]:
-        """Yield the groups with their names; those for which there is no more time, with ``None`` as name. Raises MQIError.
-
-        Args:
-            most: how many groups get a name at most.
-            most_s: for how long names are read, seconds.
-            known: names that were read before, by GroupId.
-        """
-        until_s = self._now_s() + most_s
+    until_s = now_s() + most_s
+    opened, options = _opened(connection_of(q_mgr), queue)
+    with closing(opened):
         for number, row in enumerate(rows):
-            if number >= most or self._now_s() > until_s:
-                self.left_out += 1
+            if number >= most or now_s() > until_s:
                 yield row
                 continue
-            name = row.recorded_name or known.get(row.group_id)
+            name = row.recorded_name
             # Without its first message, the whole queue would be searched in vain.
-            if name is None and row.group.has_head:
-                name = name_of(_properties(self._queue, self._options, row.group_id))
-            yield replace(row, name=name or "")
-
-    def __enter__(self) -> GroupNames:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._queue.close()
+            if not name and row.group.has_head:
+                name = name_of(_properties(opened, options, row.group_id))
+            yield replace(row, name=name)
 
 
 def properties_of_first_message(connection: Connection, queue: str, group_id: bytes) -> GroupProperties:

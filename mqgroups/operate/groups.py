@@ -1,19 +1,24 @@
 """Lists the groups on a queue with their states, for queues of any length: in a bounded amount of memory, by browsing only.
 
 One handle browses in physical order, without message data, from the first message to the last (``browse.py``). Groups are counted
-in a ``GroupStore``. The status records say who puts and gets a group (``owners.py``). Whether a group is complete follows from
-its messages; the queue manager is not asked for each group, because that would take a search of the queue each time.
-A group that lacks messages is looked at again, if a consumer may be getting it (``SecondLook``).
+in a ``GroupStore``: a few in memory, the others in a temporary database of SQLite's: a file without a name, gone when it is
+closed. It has no message data: identifiers, numbers, counts, times, and the names of applications.
+
+The status records say who puts and gets a group (``owners.py``). Whether a group is complete follows from its messages; the queue
+manager is not asked for each group, because that would take a search of the queue each time. A group that lacks messages is
+looked at again, if a consumer may be getting it (``SecondLook``).
 """
 
 from __future__ import annotations
 
 import heapq
+import pickle
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, Self, TypeAlias
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.holder import ConnectionHolder, connection_of
@@ -21,11 +26,104 @@ from mqgroups.errors import NotAuthorised
 from mqgroups.mqi import constants as mq
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.browse import SecondLook, browsed_messages, hidden_messages
-from mqgroups.operate.group_store import RANKS, GroupStore, Order
 from mqgroups.operate.owners import SeenOwners
-from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
+from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement, Surroundings, judged
 from mqgroups.operate.rules.owner_state import SeenOwner, owners_of_groups
+
+# Causes are stored as numbers; those that an operator looks for come first.
+_CAUSES = tuple(Cause)
+RANKS = {cause: rank for rank, cause in enumerate(_CAUSES)}
+# What comes first: the most dangerous groups, those in which nothing has happened for longest, or those with most data.
+Order: TypeAlias = Literal["danger", "quiet", "size"]
+_ORDERS: dict[Order, str] = {"danger": "rank, since", "quiet": "since", "size": "data_bytes DESC"}
+# The cache has 16 MiB. Sorting takes place in a file, too.
+_TABLES = """
+PRAGMA cache_size = -16384;
+PRAGMA synchronous = OFF;
+PRAGMA journal_mode = OFF;
+PRAGMA temp_store = FILE;
+CREATE TABLE tally (seen INTEGER, group_id BLOB NOT NULL PRIMARY KEY, packed BLOB) WITHOUT ROWID;
+CREATE TABLE judged (group_id BLOB NOT NULL PRIMARY KEY, rank INTEGER, since TEXT, data_bytes INTEGER) WITHOUT ROWID;
+"""
+# How many groups are in memory; one takes less than a kilobyte.
+_MOST_IN_MEMORY = 20_000
+
+
+class GroupStore:
+    """The groups on a queue, counted while they are browsed. Use it in a ``with`` statement.
+
+    Attributes:
+        listed: how many groups were chosen.
+    """
+
+    def __init__(self, most_in_memory: int = _MOST_IN_MEMORY) -> None:
+        self.listed = 0
+        self._seen = 0
+        self._most = most_in_memory
+        # The number under which a group was first seen, and its messages.
+        self._counting: dict[bytes, tuple[int, GroupInspection]] = {}
+        # An empty name makes a temporary file (SQLite, "Temporary Databases").
+        self._database = sqlite3.connect("")
+        self._database.executescript(_TABLES)
+
+    def _add(self, message: Browsed) -> None:
+        """Count a message of a group."""
+        group_id = message.group_id
+        found = self._counting.get(group_id)
+        if found is None:
+            if len(self._counting) >= self._most:
+                self._write()
+            where = "SELECT seen, packed FROM tally WHERE group_id = ?"
+            row = self._database.execute(where, (group_id,)).fetchone() if self._seen > len(self._counting) else None
+            self._seen += row is None
+            found = (row[0], pickle.loads(row[1])) if row else (self._seen, GroupInspection(group_id))
+            self._counting[group_id] = found
+        found[1].add(message)
+
+    def _write(self) -> None:
+        """Write the groups that are in memory to the database."""
+        rows = ((seen, group_id, pickle.dumps(group)) for group_id, (seen, group) in self._counting.items())
+        with self._database:
+            self._database.executemany("REPLACE INTO tally VALUES (?, ?, ?)", rows)
+        self._counting.clear()
+
+    def inspections(self) -> Iterator[GroupInspection]:
+        """Yield all groups in the order of their first messages on the queue. They need not be judged."""
+        self._write()
+        for (packed,) in self._database.execute("SELECT packed FROM tally ORDER BY seen"):
+            yield pickle.loads(packed)
+
+    def _choose(self, judge: Callable[[GroupInspection], Judgement | None]) -> None:
+        """Judge every group; ``None`` leaves it out of ``_chosen``."""
+        self._write()
+
+        def rows() -> Iterator[tuple[bytes, int, str, int]]:
+            for group_id, packed in self._database.execute("SELECT group_id, packed FROM tally"):
+                group = pickle.loads(packed)
+                verdict = judge(group)
+                if verdict is not None:
+                    yield group_id, RANKS[verdict.cause], verdict.since, group.data_bytes
+
+        with self._database:
+            self.listed = self._database.executemany("REPLACE INTO judged VALUES (?, ?, ?, ?)", rows()).rowcount
+
+    def _chosen(self, order: Order = "danger") -> Iterator[tuple[GroupInspection, Cause, str]]:
+        """Yield the groups that were chosen: group, cause, since when."""
+        query = f"SELECT packed, rank, since FROM judged JOIN tally USING (group_id) ORDER BY {_ORDERS[order]}, seen"
+        for packed, rank, since in self._database.execute(query):
+            yield pickle.loads(packed), _CAUSES[rank], since
+
+    def close(self) -> None:
+        """Delete the database."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
 
 # How often progress is reported, in messages.
 _STEP = 1000
@@ -87,7 +185,7 @@ class GroupList(GroupStore):
         self.counts.clear()
         self.data_bytes = 0
         done = 0
-        seen = owners.owners, owners.producers_seen, not owners.unseen
+        seen = owners.owners, owners._producers_seen, not owners.unseen
         self._around = around = Surroundings(self.instance, *seen, quiet_since, name)
         gone = dict(self._owners)
 
@@ -95,7 +193,7 @@ class GroupList(GroupStore):
             nonlocal done
             done += 1
             if done % _STEP == 0:
-                say(f"{done:,} of {self.seen:,} groups looked at")
+                say(f"{done:,} of {self._seen:,} groups looked at")
             gone.pop(group.group_id, None)
             verdict = judged(group, self._owners.get(group.group_id, ()), around)
             verdict = replace(verdict, cause=_at_work(verdict.cause, group, look) or verdict.cause)
@@ -106,9 +204,8 @@ class GroupList(GroupStore):
         with closing(SecondLook(self._connection, self.instance)) as look:
             self._choose(judge)
         found = (judged(None, of, around) for of in gone.values() if any(each.queue in self.names for each in of))
-        self.gone = sorted(
-            (replace(each, name=each.recorded_name) for each in found if wanted(each)), key=_KEYS["danger"]
-        )
+        chosen = (replace(each, name=each.recorded_name) for each in found if wanted(each))
+        self.gone = sorted(chosen, key=_KEYS["danger"])
 
     def groups(self, order: Order = "danger") -> Iterator[Judgement]:
         """Yield the chosen groups of which messages are there, by default the most dangerous ones first."""
@@ -165,7 +262,7 @@ def _browsed(connection: Connection, queue: str, on_progress: OnProgress, *, mus
             for message in browsed_messages(physical):
                 instance.messages += 1
                 if message.in_group:
-                    found.add(message)
+                    found._add(message)
                 else:
                     instance.others += 1
                 if instance.messages % _STEP == 0:
@@ -175,9 +272,8 @@ def _browsed(connection: Connection, queue: str, on_progress: OnProgress, *, mus
             if before is not None:
                 after, unasked = hidden_messages(connection, local)
             if after is None:
-                instance.unseen.append(
-                    f"how many messages units of work hide: the command server did not tell ({unasked})"
-                )
+                why = f"the command server did not tell ({unasked})"
+                instance.unseen.append(f"how many messages units of work hide: {why}")
             else:
                 instance.hidden = max(after, before or 0)
     except BaseException:

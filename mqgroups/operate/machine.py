@@ -49,9 +49,8 @@ def _library() -> Finding:
         lines = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:
         return Finding("client library", Severity.UNSEEN, f"/proc/self/maps cannot be read: {error}")
-    paths = sorted(
-        {"/" + path for line in lines if (path := line.partition("/")[2]).rpartition("/")[2].startswith(_LIBRARIES)}
-    )
+    mapped = {"/" + line.partition("/")[2] for line in lines}
+    paths = sorted(path for path in mapped if path.rpartition("/")[2].startswith(_LIBRARIES))
     if not paths:
         return Finding("client library", Severity.UNSEEN, "none is loaded under a usual name")
     found = ", ".join(paths)

@@ -1,13 +1,14 @@
 """Moves the rest of a group to another queue as it is, for a group that no producer or consumer can resume.
 
-It refuses to do so while another program works with the queue, unless an operator overrides that check; and if a producer would
-put the rest of the group, because then the group would be on two queues. If the group's last message is missing, a record that
-cannot be seen or read may be that producer's. A consumer whose group is moved cannot finish it: its record has to go too, and the
-result names it.
+It refuses to do so while another program works with the queue. An operator can override that check. It also refuses if a producer
+would put the rest of the group, because then the group would be on two queues. If the group's last message is missing, a record
+that cannot be seen or read may be that producer's. A consumer cannot finish a group that is moved. Its record has to go too, and
+the result names the consumer.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -38,7 +39,7 @@ from mqgroups.operate.refusal import (
     refused,
 )
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
-from mqgroups.operate.rules.owner_state import AT_WORK, OwnerState, SeenOwner
+from mqgroups.operate.rules.owner_state import AT_WORK, DISARRAY, OwnerState, SeenOwner
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, doubt, movable
 from mqgroups.settings import every
 from mqgroups.telemetry.repair import Repair
@@ -49,9 +50,7 @@ _GET = st.gmo(
     match_options=mq.MQMO_MATCH_GROUP_ID,
 )
 # States of a status queue that has records which are not, or cannot be, looked at.
-_UNREADABLE = frozenset(
-    {OwnerState.UNREADABLE, OwnerState.VERSION, OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNSEEN}
-)
+_UNREADABLE = DISARRAY - {OwnerState.MOVED} | {OwnerState.UNSEEN}
 _OWN_PREFIXES = ("MQGROUPS.", "SYSTEM.")
 
 
@@ -87,8 +86,8 @@ def move_group(
 ) -> GroupMove:
     """Move the rest of a group to another queue. MsgId, GroupId, numbers, offsets, flags and properties do not change.
 
-    The messages have a new put time there, and ask for no reports. Each unit of work gets messages and puts them, so each message is always on one of the two
-    queues. After a crash, call this again to move the rest.
+    The messages have a new put time there, and ask for no reports. Each unit of work gets messages and puts them, so each message
+    is always on one of the two queues. After a crash, call this again to move the rest.
 
     Args:
         queue: the queue that has the group.
@@ -129,13 +128,11 @@ def move_group(
     except CannotSalvage as error:
         raise refused(f"group {group_id.hex()}", error) from error
     if not alone:
-        # Else no unit of work has messages of the queue.
+        # Otherwise it is known by now that no unit of work has messages of the queue.
         _refuse_hidden(connection, owners.owners, group_id)
     target_name = to or seen.backout_queue
     if not target_name:
-        raise ConfigurationError(
-            f"queue {queue} has no BOQNAME, or this user may not inquire it. Name the queue to move the group to"
-        )
+        raise ConfigurationError(f"queue {queue} has no BOQNAME, or you may not inquire it. Name the queue to move to")
     connection.reopening(lambda: _check_target(connection, target_name, owners.owners, seen, group))
     if check:
         return GroupMove(group, queue, target_name, consumers, owners.unseen)
@@ -167,9 +164,7 @@ def move_group(
                 attempt()
             repair.moved(target_name, group.group_id, group.messages)
     except MQIError as error:
-        error.context = (
-            error.context or f"What was moved to {target_name} before stays there; the same move moves the rest"
-        )
+        error.context = error.context or f"What was moved to {target_name} stays there. The same move moves the rest"
         raise
     return GroupMove(group, queue, target_name, consumers, owners.unseen, done=True)
 
@@ -215,11 +210,7 @@ def _check_producers_seen(
 
 
 def _check_target(
-    connection: Connection,
-    name: str,
-    owners: Collection[SeenOwner],
-    seen: BrowsedInstance,
-    group: GroupInspection,
+    connection: Connection, name: str, owners: Collection[SeenOwner], seen: BrowsedInstance, group: GroupInspection
 ) -> None:
     """Raise ConfigurationError if the group cannot be moved to this queue, or must not; MQIError if it cannot be opened."""
     not_for_groups = _unfit(name, "is for status records or for the queue manager")
@@ -231,19 +222,15 @@ def _check_target(
         raise _unfit(name, f"is queue {seen.queue} itself")
     if to.startswith(_OWN_PREFIXES) or (is_here and any(each.status_queue == to for each in owners)):
         raise not_for_groups
-    if not is_here:
-        return
     # What may not be inquired is found out by the first MQPUT, in a unit of work that is then backed out.
-    facts, _ = inquired(connection, to, ("USAGE", "PUT", "CURDEPTH", "MAXDEPTH"))
+    facts = inquired(connection, to, ("USAGE", "PUT", "CURDEPTH", "MAXDEPTH"))[0] if is_here else {}
     if facts.get("USAGE") == "XMITQ":
         raise _unfit(name, "is a transmission queue")
     if facts.get("PUT") == "DISABLED":
         raise _unfit(name, "has PUT(DISABLED)")
-    depth, most = facts.get("CURDEPTH"), facts.get("MAXDEPTH")
-    if isinstance(depth, int) and isinstance(most, int) and most - depth < group.messages:
-        raise _unfit(
-            name, f"has room for {most - depth} messages (MAXDEPTH({most})), and the group has {group.messages}"
-        )
+    room = int(facts.get("MAXDEPTH", sys.maxsize)) - int(facts.get("CURDEPTH", 0))
+    if room < group.messages:
+        raise _unfit(name, f"has room for {room} messages by its MAXDEPTH, and the group has {group.messages}")
 
 
 def _unfit(name: str, why: str) -> ConfigurationError:
@@ -251,7 +238,7 @@ def _unfit(name: str, why: str) -> ConfigurationError:
 
 
 def _refuse_hidden(connection: Connection, owners: Collection[SeenOwner], group_id: bytes) -> None:
-    """Raise OwnerActive if a unit of work hides a record: its messages of the group would stay, or come back, behind the move."""
+    """Raise OwnerActive if a unit of work hides a record. Its messages of the group would stay, or come back after the move."""
     for each in owners:
         if each.record is not None or each.state not in AT_WORK:
             continue

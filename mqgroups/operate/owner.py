@@ -9,16 +9,18 @@ Not here: resuming a group. The next start of the owner does that.
 
 from __future__ import annotations
 
-from mqgroups.connection.connection import Connection
+from contextlib import suppress
+
 from mqgroups.connection.holder import ConnectionHolder, connection_of
 from mqgroups.core.modes import RoleName
+from mqgroups.core.restart import Expectations, mismatch_of
 from mqgroups.core.status import StatusRecord
 from mqgroups.errors import MQIError, OwnerActive, QueueMissing, StatusError, StatusQueueUnusable
 from mqgroups.names import checked_name, checked_queue_name, checked_role, status_queue_name
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner, state_of
 from mqgroups.setting import checked_seconds
-from mqgroups.status.records import held_by
+from mqgroups.status.records import foreign_record, held_by
 
 
 def inspect_owner(
@@ -60,11 +62,17 @@ def inspect_owner(
     except QueueMissing:
         return found(OwnerState.UNKNOWN)
     except OwnerActive:
-        return found(OwnerState.ACTIVE, _seen(connection, status_queue))
+        # Its record may be hidden or replaced at any moment.
+        with suppress(StatusError, MQIError):
+            return found(OwnerState.ACTIVE, held_by(connection, status_queue))
+        return found(OwnerState.ACTIVE)
     try:
         record = status.read()
         put_by = status.user_of_record
-        status.refuse_foreign(owner_role, name, record, queue)
+        if record is not None:
+            expected = Expectations(owner_role, name, queue or record.queue, connection.q_mgr_identifier)
+            if (mismatch := mismatch_of(record, expected)) is not None:
+                raise foreign_record(status.name, mismatch)
         # A checkpoint may tell an application which group is next, so it stays until the application removes it.
         if record is None or record.is_needed or not tidy:
             return found(state_of(record), record)
@@ -76,11 +84,3 @@ def inspect_owner(
         return found(OwnerState.HIDDEN)
     finally:
         status.close()
-
-
-def _seen(connection: Connection, status_queue: str) -> StatusRecord | None:
-    try:
-        return held_by(connection, status_queue)
-    except (StatusError, MQIError):
-        # The owner is active, which is the answer. Its record may be hidden or replaced at any moment.
-        return None

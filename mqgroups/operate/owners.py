@@ -59,7 +59,7 @@ class SeenOwners:
         return SeenOwners(found, (*self.unseen, f"of which queue these owners are, for they show no record: {named}"))
 
     @property
-    def producers_seen(self) -> bool:
+    def _producers_seen(self) -> bool:
         """Whether the records of all producers were seen, and none is being replaced by a program at work."""
         being_replaced = (
             each.state is OwnerState.ACTIVE and each.record is None and each.role != "get" for each in self.owners
@@ -68,10 +68,7 @@ class SeenOwners:
 
 
 def find_owners(
-    q_mgr: ConnectionHolder,
-    *,
-    names: Collection[str] = (),
-    status_queues: Collection[str] = (),
+    q_mgr: ConnectionHolder, *, names: Collection[str] = (), status_queues: Collection[str] = ()
 ) -> SeenOwners:
     """Return the producers and consumers that have a status queue on this queue manager. Nothing is changed.
 
@@ -100,11 +97,10 @@ def seen_owners(connection: Connection, names: Collection[str] = (), status_queu
     try:
         listed |= {name for name in queue_names(connection, f"{_PREFIX}*") if name.startswith(USUAL)}
     except CommandRefused as error:
-        unseen.append(
-            f"status queues are not listed, only those that are named: the command server did not tell ({error})"
-        )
+        why = f"the command server did not tell ({error})"
+        unseen.append(f"status queues are not listed, only those that are named: {why}")
     is_listed = not unseen
-    held: dict[str, tuple[Holder, ...]] | None = None
+    held: dict[str, tuple[Holder, ...]] = {}
     try:
         held = holders(connection, f"{_PREFIX}*")
         for each in status_queues:
@@ -114,12 +110,10 @@ def seen_owners(connection: Connection, names: Collection[str] = (), status_queu
             unseen.append(f"who has status queues open is not shown: the command server did not tell ({error})")
     owners: list[SeenOwner] = []
     for name in sorted({*listed, *by_name, *status_queues}):
-        must_exist = name in status_queues
-        owners += _owners_of(connection, name, (held or {}).get(name, ()), must_exist=must_exist)
+        owners += _owners_of(connection, name, held.get(name, ()), must_exist=name in status_queues)
     wanted = [each for each in owners if not names or each.name in names]
-    unseen += [
-        f"status queue {each.status_queue}: {each.problem}" for each in wanted if each.state is OwnerState.UNSEEN
-    ]
+    not_seen = (each for each in wanted if each.state is OwnerState.UNSEEN)
+    unseen += [f"status queue {each.status_queue}: {each.problem}" for each in not_seen]
     in_order = sorted(wanted, key=lambda each: (each.role or "", each.name))
     return SeenOwners(tuple(in_order), tuple(unseen), is_listed)
 
@@ -149,32 +143,29 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
     unknown = f"whether a program has it open is not known: {unasked}" if unasked else ""
     if state is OwnerState.HIDDEN:
         state, unknown = lost_or_hidden(connection, look)
-    record = message.record if message else None
-    of = record or next((each.record for each in look.messages), None)
-    moved = _moved_from(connection, record)
-    yield SeenOwner(
-        of.role.value if of else role,
-        of.name if of else own_name,
-        name,
-        OwnerState.MOVED if moved else state,
-        record,
-        look.put_time(message) if message else "",
-        of.queue if of else "",
-        held,
-        leftovers,
-        len(look.unreadable),
-        look.why_unreadable or moved or unknown,
-        put_by=message.user if message else "",
-        # Of others it does not count.
-        behind=queue_behind(connection, record.queue) if record and record.state is RecordState.IN_GROUP else None,
+    of = message.record if message else next((each.record for each in look.messages), None)
+    found = SeenOwner(
+        of.role.value if of else role, of.name if of else own_name, name, state, queue=of.queue if of else ""
     )
+    problem = look.why_unreadable or unknown
+    found = replace(found, holders=held, leftovers=leftovers, unreadable=len(look.unreadable), problem=problem)
+    yield _with_record(connection, look, found, message) if message else found
 
 
-def _moved_from(connection: Connection, record: StatusRecord | None) -> str:
-    """Return what is wrong with a record of another queue manager; empty if it is of this one, or is no longer needed."""
-    if record is None or not record.is_needed or record.q_mgr_identifier == connection.q_mgr_identifier:
-        return ""
-    return f"its record is of queue manager {record.q_mgr_identifier}: adopt it, if it was moved here"
+def _with_record(connection: Connection, look: StatusQueueLook, owner: SeenOwner, message: FoundMessage) -> SeenOwner:
+    """Return an owner with the record in a message of its status queue."""
+    record = message.record
+    owner = replace(owner, record=record, committed_at=look.put_time(message), put_by=message.user)
+    if record.state is RecordState.IN_GROUP and not owner.is_shared:
+        owner = replace(owner, behind=queue_behind(connection, record.queue))
+    return _moved(connection, owner, record)
+
+
+def _moved(connection: Connection, owner: SeenOwner, record: StatusRecord) -> SeenOwner:
+    if not record.is_needed or record.q_mgr_identifier == connection.q_mgr_identifier:
+        return owner
+    problem = f"its record is of queue manager {record.q_mgr_identifier}: adopt it, if it was moved here"
+    return replace(owner, state=OwnerState.MOVED, problem=problem)
 
 
 def _usual_owner(name: str) -> tuple[RoleName | None, str]:
@@ -197,42 +188,24 @@ def _shared(
         elif kind is RecordKind.INTENT:
             intents[_group(each)] = each
         elif is_claim_of_another_version(each.record):
-            look = replace(
-                look,
-                unreadable=(*look.unreadable, (each.msg_id,)),
-                why_unreadable=of_another_version(each.record),
-                of_another_version=True,
-            )
+            why = of_another_version(each.record)
+            unreadable = (*look.unreadable, (each.msg_id,))
+            look = replace(look, unreadable=unreadable, why_unreadable=why, of_another_version=True)
     without, unknown = OwnerState.ACTIVE, ""
     if intents.keys() - statuses.keys() and not is_active:
         without, unknown = lost_or_hidden(connection, look)
     for group in sorted({*statuses, *intents}):
         message = statuses.get(group)
-        record = message.record if message else intents[group].record
-        moved = _moved_from(connection, record)
-        yield SeenOwner(
-            "put",
-            record.name,
-            look.name,
-            OwnerState.MOVED if moved else _shared_state(message, is_active=is_active) if message else without,
-            message.record if message else None,
-            look.put_time(message) if message else "",
-            record.queue,
-            held,
-            problem=moved or ("" if message else unknown),
-            is_shared=True,
-            put_by=message.user if message else "",
+        of = (message or intents[group]).record
+        state, problem = (_shared_state(message, is_active=is_active), "") if message else (without, unknown)
+        found = SeenOwner(
+            "put", of.name, look.name, state, queue=of.queue, problem=problem, is_shared=True, holders=held
         )
+        yield _with_record(connection, look, found, message) if message else _moved(connection, found, of)
     if look.unreadable:
-        yield SeenOwner(
-            "put",
-            look.name,
-            look.name,
-            OwnerState.VERSION if look.of_another_version else OwnerState.UNREADABLE,
-            unreadable=len(look.unreadable),
-            problem=look.why_unreadable,
-            is_shared=True,
-        )
+        state = OwnerState.VERSION if look.of_another_version else OwnerState.UNREADABLE
+        found = SeenOwner("put", look.name, look.name, state, is_shared=True)
+        yield replace(found, unreadable=len(look.unreadable), problem=look.why_unreadable)
 
 
 def _group(message: FoundMessage) -> tuple[str, int, str]:

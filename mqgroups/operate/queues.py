@@ -1,21 +1,29 @@
-"""Looks at several queues at once: at those that are named, or at all that records of producers and consumers name.
+"""Looks at queues, with their groups and owners: at one for ``doctor`` and ``check``, or at several at once.
 
 Status queues are listed after the queues are browsed, because records from before may name groups that are gone by then.
 
-Not here: how a queue is browsed and its groups are judged (``groups.py``), and what is done with what was seen.
+Not here: how a queue is browsed (``groups.py``), how a group is judged (``rules/judgement.py``), and what mends it
+(``rules/remedies.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from mqgroups.connection.holder import ConnectionHolder
+from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import ConnectionBroken, MQIError
 from mqgroups.operate.groups import GroupList, browse_groups
 from mqgroups.operate.owners import SeenOwners, find_owners
+from mqgroups.operate.rules.findings import Finding, Severity, ok
+from mqgroups.operate.rules.inspection import BrowsedInstance
+from mqgroups.operate.rules.judgement import NOT_TO_START, Cause, Judgement, Surroundings, judged
+from mqgroups.operate.rules.owner_state import SeenOwner
+from mqgroups.operate.rules.remedies import may_have_lost, remedy
 
 _Q = TypeVar("_Q", bound=ConnectionHolder)
 
@@ -38,9 +46,8 @@ class Sight:
         """Yield what could not be seen, and for want of what: a sentence each."""
         yield from self.owners.unseen
         for queue, error in self.refused.items():
-            named = ", ".join(
-                f"{each.role} {each.name} ({each.state.value})" for each in self.owners.owners if each.queue == queue
-            )
+            owners = (each for each in self.owners.owners if each.queue == queue)
+            named = ", ".join(f"{each.role} {each.name} ({each.state.value})" for each in owners)
             yield f"queue {queue}, which records name: {named}: {error}"
         for found in self.lists.values():
             at = found.instance
@@ -85,3 +92,105 @@ def look_at_queues(
                 same.names |= found.names
         seen.owners = find_owners(q_mgr, status_queues=status_queues)
         yield seen
+
+
+@dataclass(slots=True)
+class QueueLook:
+    """What was seen of a queue and its owners.
+
+    Attributes:
+        problem: why it could not be browsed.
+        counts: how many groups there are by cause.
+        first: the first group of each cause that needs an operator.
+        of_owner: those that a record of the owner in question names.
+    """
+
+    queue: str
+    problem: str = ""
+    counts: Counter[Cause] = field(default_factory=Counter)
+    first: dict[Cause, Judgement] = field(default_factory=dict)
+    of_owner: list[Judgement] = field(default_factory=list)
+    unseen: Sequence[str] = ()
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong, the most dangerous first."""
+        if self.problem:
+            why = "groups without a beginning cannot be found"
+            yield Finding(f"groups on {self.queue}", Severity.UNSEEN, self.problem, why)
+            return
+        for cause in Cause:
+            if cause in self.first:
+                yield self._all(cause)
+        in_order = sum(many for cause, many in self.counts.items() if cause not in self.first)
+        yield ok(f"groups on {self.queue}", f"{in_order:,} group{'' if in_order == 1 else 's'} in order or at work")
+
+    def deals_with(self) -> set[str]:
+        """Return the status queues whose lost records are what the groups lack: one finding says both."""
+        return {owner.status_queue for each in self.first.values() for owner in may_have_lost(each)}
+
+    def largest(self) -> int:
+        """Return how many messages a group has that may have to be set aside."""
+        return max((each.group.messages for each in self.first.values()), default=0)
+
+    def against_start(self, producer: SeenOwner, *, other_programs: bool = False) -> Iterator[Finding]:
+        """Yield why a start of this producer would put messages twice, or leave a gap.
+
+        ``other_programs``: groups without a record belong to other programs.
+        """
+        for each in self.of_owner:
+            if each.cause in NOT_TO_START:
+                yield _finding(each)
+        if producer.record is None and Cause.NO_RECORD in self.first and not other_programs:
+            yield self._all(Cause.NO_RECORD)
+
+    def _all(self, cause: Cause) -> Finding:
+        """Return the finding on all groups of one cause: how to mend the first one."""
+        many = self.counts[cause]
+        found = _finding(self.first[cause], many)
+        if many == 1:
+            return found
+        others = to_copy(f"mqgroups groups --queue {{}} --only {cause.state.value.replace(' ', '-')}", self.queue)
+        return replace(found, remedy=f"{found.remedy}\nthen look for the next group; these are all: {others}")
+
+
+def pipe_findings(producer: SeenOwner, consumer: SeenOwner) -> Iterator[Finding]:
+    """Yield that the two records of a name are of a pipe, and not of one commit."""
+    found = judged(None, [consumer], Surroundings(BrowsedInstance("", consumer.queue, hidden=0), [producer, consumer]))
+    if found.cause is Cause.PIPE:
+        yield _finding(found)
+
+
+def _finding(judgement: Judgement, many: int = 1) -> Finding:
+    cause, lines = judgement.cause, "\n".join(remedy(judgement))
+    found = f"{many:,} group{'' if many == 1 else 's'}: {cause.value}"
+    return Finding(f"groups on {judgement.around.at.queue}", cause.severity, found, cause.danger, lines)
+
+
+def look_at_queue(
+    q_mgr: _Q,
+    queue: str,
+    browse: Callable[[_Q, str], GroupList] = browse_groups,
+    *,
+    quiet_since: str,
+    named: Collection[str] = (),
+    name: str = "NAME",
+    status_queue: str = "",
+) -> QueueLook:
+    """Browse a queue, then the status queues, and judge the groups; raises ConnectionBroken."""
+    look = QueueLook(queue)
+
+    def wanted(judgement: Judgement) -> bool:
+        look.counts[judgement.cause] += 1
+        if any(each.status_queue == status_queue for each in judgement.owners):
+            look.of_owner.append(judgement)
+        if judgement.cause.severity is not Severity.OK:
+            look.first.setdefault(judgement.cause, judgement)
+        return False
+
+    with look_at_queues(q_mgr, [queue], browse, status_queues=named) as sight:
+        look.unseen = sight.owners.unseen
+        for found in sight.lists.values():
+            found.judge(sight.owners, quiet_since, wanted, name=name)
+        for error in sight.refused.values():
+            look.problem = str(error)
+    return look

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field, replace
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.holder import ConnectionHolder, connection_of
-from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import GROUP_ID_NONE, Persistence, Role
@@ -32,13 +31,7 @@ from mqgroups.names import checked_name, checked_queue_name, checked_role, check
 from mqgroups.operate.browse import hidden_messages
 from mqgroups.operate.group_names import properties_of_first_message
 from mqgroups.operate.groups import counted
-from mqgroups.operate.refusal import (
-    check_not_owned,
-    checked_accept,
-    checked_group_id,
-    hidden_by_unit_of_work,
-    refused,
-)
+from mqgroups.operate.refusal import check_not_owned, checked_accept, checked_group_id, hidden_by_unit_of_work, refused
 from mqgroups.operate.repaired import RepairedQueue
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection
 from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, interrupted_at, recorded_at
@@ -159,7 +152,7 @@ def salvage_owner(
     with rebuild.repair as repair:
         done = connection.reopening(rebuild.attempt)
         repair.salvaged(name, done.record)
-        return done
+    return done
 
 
 @dataclass(slots=True, kw_only=True)
@@ -216,7 +209,13 @@ class _Rebuild:
             error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "no record")
             raise refused(f"status queue {self.status_queue}", error, self.status_queue)
         if orphaned:
-            _check_anchor(self.connection, status.name, self.queue)
+            # The owner whose record is lost must have worked with this queue.
+            longest = st.LONGEST_MESSAGE_BYTES
+            opened = self.connection.open_queue(status.name, mq.MQOO_BROWSE, max_message_length=longest)
+            with closing(opened) as queue:
+                anchor = browsed(queue)[0].record
+            if anchor.queue != self.queue:
+                raise foreign_record(status.name, Mismatch("queue", anchor.queue, self.queue))
         group, record = (None, None) if damaged.kept else self._plan(found, damaged.moved)
         self.planned = Salvage(
             self.role.value,
@@ -232,7 +231,13 @@ class _Rebuild:
         )
         if self.check:
             return self.planned
-        self._carry_out(status, self.planned, damaged)
+        with ExitStack() as stack:
+            away = stack.enter_context(closing(self._away(status))) if damaged.messages else None
+            with self.connection.unit_of_work(status):
+                if away is not None or orphaned:
+                    status.move_away(away, damaged.msg_ids)
+                if record is not None:
+                    status.replace(record)
         return replace(self.planned, done=True, user=status.put_by)
 
     def _plan(
@@ -251,7 +256,8 @@ class _Rebuild:
         where: tuple[GroupInspection | None, GroupPosition] | None
         try:
             if outgoing is not None:
-                in_cluster = _is_in_cluster(connection, seen.resolved_q_name)
+                with closing(connection.open_queue(seen.resolved_q_name, mq.MQOO_INQUIRE)) as queue:
+                    in_cluster = queue.is_in_cluster
                 where = recorded_at(
                     outgoing, groups, group_id=self.group_id, in_cluster=in_cluster, accepted=self.accepted
                 )
@@ -272,28 +278,18 @@ class _Rebuild:
             raise refused(f"queue {self.queue}", error, self.status_queue) from error
         return where[0] if where else None, self._record(seen, where, ended, moved)
 
-    def _carry_out(self, status: RepairedQueue, salvage: Salvage, damaged: Damage) -> None:
-        connection = self.connection
-        with ExitStack() as stack:
-            away = None
-            if salvage.unreadable:
-                away = stack.enter_context(closing(ForwardQueue(connection, salvage.unreadable_to)))
-                self._refuse_own(away.queue, status)
-            with connection.unit_of_work(status):
-                if away is not None or salvage.orphaned:
-                    status.move_away(away, damaged.msg_ids)
-                if salvage.record is not None:
-                    status.replace(salvage.record)
-
-    def _refuse_own(self, away: Queue, status: RepairedQueue) -> None:
-        """Raise ConfigurationError if messages would be moved to the status queue, or to the queue of the groups."""
+    def _away(self, status: RepairedQueue) -> ForwardQueue:
+        """Open the queue for unreadable messages; raises ConfigurationError if it is the status queue, or that of the groups."""
         with closing(self.connection.open_queue(self.queue, mq.MQOO_BROWSE)) as data:
             own = (status.name, data.resolved_q_name)
-        if away.resolved_q_name in own:
+        away = ForwardQueue(self.connection, self.unreadable_to)
+        if (found := away.queue.resolved_q_name) in own:
+            away.close()
             raise ConfigurationError(
-                f"unreadable_to: {away.name} is the queue {away.resolved_q_name} itself, which has the records or the groups. "
+                f"unreadable_to: {self.unreadable_to} is the queue {found} itself, which has the records or the groups. "
                 "Name a different queue"
             )
+        return away
 
     def _recorded(self) -> Outgoing | None:
         """Return what the record of the pipe's consumer says of its producer; ``None`` without one, or for other owners."""
@@ -314,37 +310,30 @@ class _Rebuild:
         moved: Collection[StatusRecord],
     ) -> StatusRecord | None:
         """Return the record to write; without an interrupted group that of none, for a checkpoint that is given back."""
+        if where is None and self.checkpoint is None:
+            return None
+        group, position = where or (None, GroupPosition())
+        ended = ended if where else None
+        first_msg_ids = {each.first_msg_id for each in moved if where and each.group_id == position.group_id}
         record = StatusRecord(
             role=self.role,
             name=self.name,
-            state=RecordState.IDLE,
+            state=RecordState.IN_GROUP if where else RecordState.IDLE,
             owner_id=self.owner_id,
-            epoch=1,
+            epoch=ended.epoch + 1 if ended else 1,
             unit_of_work=1,
             queue=seen.queue,
-            group_id=GROUP_ID_NONE,
-            msg_seq_number=0,
-            q_mgr_identifier=self.connection.q_mgr_identifier,
-            checkpoint=self.checkpoint,
-            traceparent=self.repair.traceparent,
-        )
-        if where is None:
-            return None if self.checkpoint is None else record
-        group, position = where
-        first_msg_ids = {each.first_msg_id for each in moved if each.group_id == position.group_id}
-        record = replace(
-            record,
-            state=RecordState.IN_GROUP,
-            epoch=ended.epoch + 1 if ended else 1,
             group_id=position.group_id,
             first_msg_id=first_msg_ids.pop() if len(first_msg_ids) == 1 else GROUP_ID_NONE,
             msg_seq_number=position.msg_seq_number,
             offset=position.offset,
             in_last_message=position.in_last_message,
+            q_mgr_identifier=self.connection.q_mgr_identifier,
             checkpoint=ended.checkpoint if ended and self.checkpoint is None else self.checkpoint,
             done=ended.done if ended else None,
+            traceparent=self.repair.traceparent,
         )
-        if self.role is Role.GET:
+        if self.role is Role.GET or where is None:
             return record
         # If all were got, nothing shows it any more.
         has_first = group is not None and group.has_head
@@ -387,17 +376,3 @@ def _read(
         if not move_away or error.because not in ("corrupt", "several", "foreign"):
             raise
         return None, damage(connection, status.name, user), False
-
-
-def _check_anchor(connection: Connection, name: str, expected: str) -> None:
-    """Check that the owner whose record is lost worked with this queue; raises StatusQueueUnusable, MQIError."""
-    browsing = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=st.LONGEST_MESSAGE_BYTES)
-    with closing(browsing) as queue:
-        anchor = browsed(queue)[0].record
-    if anchor.queue != expected:
-        raise foreign_record(name, Mismatch("queue", anchor.queue, expected))
-
-
-def _is_in_cluster(connection: Connection, name: str) -> bool:
-    with closing(connection.open_queue(name, mq.MQOO_INQUIRE)) as queue:
-        return queue.is_in_cluster

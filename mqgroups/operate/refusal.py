@@ -11,7 +11,6 @@ from typing import get_args
 from mqgroups.connection.connection import Connection
 from mqgroups.core.model import GROUP_ID_LENGTH, Role
 from mqgroups.core.modes import Accept
-from mqgroups.core.status import StatusRecord
 from mqgroups.errors import ConfigurationError, OwnerActive, RepairRefused
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.owners import USUAL, seen_owners
@@ -102,17 +101,14 @@ def check_not_owned(
             continue
         if record is not None:
             if record.group_id == group_id:
-                raise _owned(record, name)
+                found = f"a record of {record.name} ({record.state.value}) for group {group_id.hex()}"
+                remedy = "A second owner would put or get the group's messages twice. Start "
+                remedy += f"{record.name}, on any machine: it resumes the group"
+                where = f"status queue {name}"
+                raise refusal("owned", where, found, "no other owner", remedy, name, owner=record.name)
         elif each.state in AT_WORK:
             raise record_hidden(name, group_id, each.problem)
         elif each.may_have_a_group(role.value, queue):
             unread = f"status queue {name} cannot be read ({each.problem or each.state.value})"
             found = f"the record on status queue {name} is lost" if each.state is OwnerState.LOST else unread
             unknown(found, "its record", unasked=each.state is OwnerState.UNSEEN)
-
-
-def _owned(record: StatusRecord, status_queue: str) -> RepairRefused:
-    owner = record.name
-    found = f"a record of {owner} ({record.state.value}) for group {record.group_id.hex()}"
-    remedy = f"A second owner would put or get the group's messages twice. Start {owner}, on any machine: it resumes the group"
-    return refusal("owned", f"status queue {status_queue}", found, "no other owner", remedy, status_queue, owner=owner)

@@ -12,8 +12,6 @@ from mqgroups.connection.connection import Connection
 from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.connection.queue import Queue
 from mqgroups.core import protocol
-from mqgroups.core.model import Role
-from mqgroups.core.restart import Expectations, mismatch_of
 from mqgroups.core.status import StatusRecord
 from mqgroups.core.status_chain import QueueContents, RecordHidden, RecordPut
 from mqgroups.core.steps import RecordArrived, Steps
@@ -23,7 +21,7 @@ from mqgroups.mqi import structures as st
 from mqgroups.status.opening import open_keeping_users
 from mqgroups.status.performer import Performer
 from mqgroups.status.queue import StatusQueue
-from mqgroups.status.records import LONGEST_RECORD_BYTES, foreign_record
+from mqgroups.status.records import LONGEST_RECORD_BYTES
 
 _T = TypeVar("_T")
 # What is moved keeps its properties: MQPUT makes properties of the MQRFH2 again.
@@ -72,15 +70,6 @@ class RepairedQueue(StatusQueue):
         except RecordHidden:
             raise self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE) from None
         return record
-
-    def refuse_foreign(self, role: Role, name: str, record: StatusRecord | None, queue: str | None = None) -> None:
-        """Raise StatusQueueUnusable if the next start of this owner would refuse the record; ``queue``: by default its own."""
-        if record is None:
-            return
-        queue = record.queue if queue is None else queue
-        mismatch = mismatch_of(record, Expectations(role, name, queue, self._connection.q_mgr_identifier))
-        if mismatch is not None:
-            raise foreign_record(self.name, mismatch)
 
     @property
     def user_of_record(self) -> str:

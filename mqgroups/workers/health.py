@@ -1,7 +1,7 @@
-"""Tells whether workers are alive and ready, to a supervisor of the supervisor: Kubernetes, a load balancer, a person.
+"""Pages that say whether workers are alive and ready, for Kubernetes, a load balancer, or a person.
 
     /livez      200 if the supervisor is at work, else 503. It starts workers again itself, so a worker that fails is no reason
-                to start all of them again. A thread that is stuck is one: it cannot be killed alone.
+                to start all of them again. A stuck thread is a reason: it cannot be killed alone.
     /readyz     200 if all workers have opened their queues and are connected, else 503
     /metrics    figures of each worker, in Prometheus' text format
 
@@ -20,7 +20,7 @@ from mqgroups.workers.status import WorkerStatus
 
 
 class Supervised(Protocol):
-    """What is asked here of ``Workers``."""
+    """What the pages ask ``Workers``."""
 
     @property
     def is_live(self) -> bool: ...

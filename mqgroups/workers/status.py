@@ -1,6 +1,6 @@
 """The state of a worker, as numbers that the worker writes into shared memory, and the supervisor reads.
 
-A worker may be a process that is killed at any moment. So there is no message to be sent and nothing to be waited for.
+A worker may be a process that is killed at any moment. So it sends no message, and the supervisor waits for nothing.
 """
 
 from __future__ import annotations

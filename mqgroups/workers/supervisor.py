@@ -1,9 +1,8 @@
 """Workers: starts each worker, starts it again when it ends, after pauses that grow, and stops all of them.
 
-One thread does all of it, the one that calls ``run``. It waits until a worker ends, a pause is over, or it is asked to stop. A
-worker that cannot be started counts as one that has ended.
-There is never more than one worker of a name: the next is started only when the one before has ended. If another supervisor has
-workers of the same names, the status queues keep them apart.
+The thread that calls ``run`` does all of it. It waits until a worker ends, a pause is over, or it is asked to stop. A worker that
+cannot be started counts as one that has ended. There is never more than one worker of a name: the next is started only when the
+one before has ended. If another supervisor has workers of the same names, the status queues keep them apart.
 
 Not here: what a worker does (``worker.py``).
 """
@@ -36,9 +35,9 @@ from mqgroups.workers.status import Board, WorkerStatus
 from mqgroups.workers.worker import MOST_WORKERS, Job, OpenConsumer, OpenPipe
 
 _log = logging.getLogger("mqgroups.workers")
-# Pauses before a worker is started again: the first one, each twice as long, at most a minute; and a random part, so that workers
-# that have failed together do not come back together. The longest one at once if somebody has to mend something: a queue manager
-# that is asked with a wrong password again and again may lock the account.
+# Pauses before a worker is started again: the first one, and the longest. Each is twice as long as the one before, and has a
+# random part, so that workers that have failed together do not come back together. If somebody has to mend something, the longest
+# pause comes at once: a queue manager that is asked with a wrong password again and again may lock the account.
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
 _pauses = tenacity.wait_exponential(multiplier=_FIRST_PAUSE_S, max=_LONGEST_PAUSE_S) + tenacity.wait_random(
@@ -98,7 +97,7 @@ class Workers:
         stuck_after_s: float | None = None,
         setup: Callable[[], object] | None = None,
     ) -> None:
-        """Take note of what to do. ``run`` does it.
+        """Check the settings. ``run`` starts the workers.
 
         If workers are processes, ``handler``, ``connect``, ``open`` and ``setup`` are pickled: functions of a module, or
         ``functools.partial`` of one. The main module must then have ``if __name__ == "__main__":``.
@@ -196,7 +195,7 @@ class Workers:
 
     @property
     def is_live(self) -> bool:
-        """Whether the supervisor is at work; it sees to the workers itself, but for a thread that is stuck."""
+        """Whether the supervisor is at work. It starts workers again itself, except a thread that is stuck."""
         is_stuck = self._kind is ThreadRun and any(slot.status().quiet_s > self._stuck_after_s for slot in self._slots)
         return time.monotonic() - self._turned_s < _DEAD_S and not is_stuck
 
@@ -219,7 +218,7 @@ class Workers:
 
 
 class _Slot:
-    """A worker's place: its name, its present run, and when to start it again. For one thread, but for ``status``."""
+    """A worker's place: its name, its present run, and when to start it again. Only ``status`` is for any thread."""
 
     def __init__(self, job: Job, number: int, kind: Callable[[Job, int, Board], Run]) -> None:
         self._job = job
@@ -240,7 +239,7 @@ class _Slot:
 
     @property
     def pause_s(self) -> float:
-        """How long it is until the worker is started, seconds; much if it was."""
+        """How long it is until the worker is started, seconds; a very long time if it has been started."""
         return _TURN_S if self.run is not None else max(0.0, self._due_s - time.monotonic())
 
     def begin_if_due(self) -> None:
@@ -258,7 +257,7 @@ class _Slot:
         self._starts += 1
 
     def look(self, stuck_after_s: float) -> None:
-        """If the worker has ended, plan its next start; if it has given no sign of life for so long, end it before."""
+        """If the worker has ended, plan its next start. If it has given no sign of life for too long, end it before."""
         if self.run is not None and isinstance(self.run, ProcessRun) and self._board.quiet_s > stuck_after_s:
             name = self._job.name_of(self._number)
             _log.error(

@@ -46,9 +46,9 @@ from mqgroups.workers.status import Board
 _log = logging.getLogger("mqgroups.workers")
 # Each name costs an MQOPEN when a worker starts.
 MOST_WORKERS = 100
-# How often a worker looks for groups that nobody has, seconds; so long it waits for a group of its own meanwhile.
+# How often a worker looks for groups that nobody has, seconds. Meanwhile it waits that long for a group of its own.
 LOOK_S = 30.0
-# Every so many looks are at all names: one that was not used may be used since, by another supervisor with more workers.
+# Of so many looks one is at all names: another supervisor with more workers may have used a name since.
 ALL_NAMES_EVERY = 20
 _O = TypeVar("_O", GroupConsumer, GroupPipe, covariant=True)
 
@@ -191,13 +191,13 @@ class Worker:
             except Exception as error:
                 if _is_still_open(error):
                     raise
-                # It must not end this worker: the next start would find the same group first, and so would all other workers.
+                # This must not end the worker: the next start would find the same group first, and so would all other workers.
                 tell_failure(f"{self._job.name_of(self._number)} as {name}", error)
             finally:
                 self._owners = (own,)
 
     def _interrupted_without_worker(self, q_mgr: QueueManager, *, is_pipe: bool) -> Iterator[str]:
-        """Yield names of no worker of this supervisor that have an interrupted group."""
+        """Yield names that have an interrupted group and belong to none of this supervisor's workers."""
         every = [number for number in range(1, MOST_WORKERS + 1) if number not in self._job.numbers]
         for number in every if self._looks % ALL_NAMES_EVERY == 0 else sorted(self._used):
             if self._stopping:
@@ -223,7 +223,7 @@ class Worker:
         self._looks += 1
 
     def _tell_unseen(self, name: str, error: StatusError | MQIError) -> None:
-        # A reason code is probably the same for many names.
+        # Many names probably have the same reason code.
         what = error.reason if isinstance(error, MQIError) else name
         if what not in self._told:
             self._told.add(what)
@@ -237,6 +237,6 @@ def _is_still_open(error: Exception) -> bool:
 
 def tell_failure(name: str, error: BaseException) -> None:
     """Log that a worker, or what it did under another name, has failed."""
-    # Who operates it needs to know what to do, and not where that was raised.
+    # An operator needs to know what to do, not where the error was raised.
     for_operators = isinstance(error, (StatusError, EnvironmentFailure))
     _log.error("worker %s failed: %s", name, error, exc_info=None if for_operators else error)

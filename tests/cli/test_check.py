@@ -163,13 +163,6 @@ def test_an_interrupted_group_is_left_for_the_start(owner, check, status):
     assert owner.data() == THIS
 
 
-def test_check_ends_3_if_a_group_is_interrupted_be_it_got(owner, check):
-    owner.interrupt_get(of=THIS)
-    assert check().exit_code == MAY_START
-    assert check("--role", "get").exit_code == MAY_START
-    assert check("--role", "put").exit_code == MAY_START
-
-
 def test_what_is_interrupted_in_json(owner, check):
     owner.interrupt_get(of=THIS)
     (found,) = owner.on_queue()[:1]

@@ -17,7 +17,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.definitions import DEVELOPMENT_MQSC, ROLES_MQSC
 from mqgroups.names import checked_queue_name
 from mqgroups.operate.attributes import inquired
-from mqgroups.operate.command_server import MQSCClient
+from mqgroups.operate.command_server import PCFClient
 from mqgroups.operate.rules.definitions import (
     PINNED,
     Names,
@@ -65,7 +65,7 @@ def execute(q_mgr):
 
     def run(text):
         with mqgroups.connect(q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name) as connected:
-            client = MQSCClient(connection_of(connected))
+            client = PCFClient(connection_of(connected))
             for command in commands(text):
                 done, said = client.run(command.text)
                 assert done, said
@@ -85,7 +85,7 @@ def test_what_is_printed_makes_an_installation(q_mgr, mqsc, execute):
     }
     assert {("alice", "PAYMENTS"), ("night", "MQGROUPS.**"), ("night", "SYSTEM.ADMIN.COMMAND.QUEUE")} <= given
     with mqgroups.connect(q_mgr.q_mgr_name, q_mgr.channel, q_mgr.conn_name) as connected:
-        display = MQSCClient(connection_of(connected)).run
+        display = PCFClient(connection_of(connected)).run
         assert all(display(f"DISPLAY QUEUE('{name}')")[1] for name in made)
         for user, profile in given:
             of_profile = f"PROFILE('{profile}') OBJTYPE(QUEUE)" if profile else "OBJTYPE(QMGR)"
@@ -138,7 +138,7 @@ def test_the_doctor_has_nothing_to_say_of_what_is_printed(q_mgr, mqsc, execute):
 
 
 def test_every_definition_names_what_a_site_may_have_altered_in_the_default_objects():
-    """ "Values ... are the defaults supplied with IBM MQ, but your installation might have changed them" (q085710)."""
+    """Defaults are IBM's, "but your installation might have changed them" (IBM MQ, "DEFINE QLOCAL")."""
     files = [*(ROOT / "docker").rglob("*.mqsc"), *(ROOT / "recipes").glob("*.mqsc"), *(ROOT / "docs").rglob("*.md")]
     found = [each for file in files for each in commands(_mqsc_of(file)) if each.words[0] == "DEFINE"]
     found = [each for each in found if {"QLOCAL", "QMODEL"} & set(each.attributes)]

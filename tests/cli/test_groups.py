@@ -202,17 +202,6 @@ def test_a_queue_that_does_not_exist_ends_1_and_a_wrong_address_75(owner, groups
     assert groups(MQGROUPS_CONN_NAME="127.0.0.1(1)").exit_code == ExitCode.TRY_AGAIN
 
 
-def test_at_a_terminal_the_sum_is_broken_at_blanks(owner, groups):
-    put(owner, A, 4, 6)
-    owner.put_raw_group([b"one", b"two"])
-    # rich takes this for a terminal, as it does in a pseudo-terminal.
-    narrow = groups(FORCE_COLOR="1", COLUMNS="40").stdout
-    sentences = narrow[narrow.index("2 groups:") :].splitlines()
-    assert max(map(len, sentences)) <= 40
-    wide = groups().stdout
-    assert " ".join(sentences) == " ".join(wide[wide.index("2 groups:") :].splitlines())
-
-
 def test_a_table_has_so_many_rows_and_says_how_many_more_there_are(owner, groups, monkeypatch):
     monkeypatch.setattr("mqgroups.cli.report.MOST_ROWS", 3)
     for number in range(5):

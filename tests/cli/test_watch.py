@@ -25,7 +25,7 @@ import mqgroups.operate.command_server
 from embedded_tests.tables import table
 from mqembedded import Fault
 from mqgroups.cli.exit_codes import ExitCode
-from mqgroups.cli.seen import Seen, SeenQueue, Watcher
+from mqgroups.cli.seen import Seen, SeenQueue, looks
 from mqgroups.cli.watch_page import WatchPages
 from mqgroups.errors import mqi_error
 from mqgroups.mqi import constants as mq
@@ -170,17 +170,17 @@ def test_without_queues_all_that_records_name_are_watched_by_one_process(owner, 
     for each in (owner, other):
         each.interrupt_put(THIS[:4])
     other.empty()
-    looks = [json.loads(line) for line in watch("-o", "json", looks=1, queue=None).stdout.splitlines()]
-    found = {each["queue"]: each["groups"] for each in looks if each["queue"] in {owner.queue, other.queue}}
+    lines = [json.loads(line) for line in watch("-o", "json", looks=1, queue=None).stdout.splitlines()]
+    found = {each["queue"]: each["groups"] for each in lines if each["queue"] in {owner.queue, other.queue}}
     assert {queue: [(each["state"], each["messages"]) for each in rows] for queue, rows in found.items()} == {
         owner.queue: [("stalled", 2)],
         other.queue: [("stalled", 0)],
     }
-    watcher = Watcher((), (), {}, owner.qmgr)
-    assert owner.queue in {each.queue for each in watcher.look().queues}
+    seen = looks((), (), {}, owner.qmgr)
+    assert owner.queue in {each.queue for each in next(seen).queues}
     # Its program ends in order, and its groups wait.
     owner.resume_put(THIS)
-    assert owner.queue in {each.queue for each in watcher.look().queues}
+    assert owner.queue in {each.queue for each in next(seen).queues}
     lines = watch("--queue", other.queue, looks=1).stdout.splitlines()
     assert [line.split()[3].rstrip(":") for line in lines] == sorted([owner.queue, other.queue])
 
@@ -274,7 +274,7 @@ def test_a_password_that_is_refused_is_offered_again_after_a_minute(monkeypatch,
         raise mqi_error("MQCONNX", "queue manager QM1", mq.MQCC_FAILED, reason)
 
     monkeypatch.setattr("mqgroups.cli.seen.open_q_mgr", refused)
-    seen = Watcher(("Q",), (), {}, None).look()
+    seen = next(looks(("Q",), (), {}, None))
     assert (str(reason) in seen.problem, max(1, seen.took_s)) == (True, pause_s)
 
 

@@ -383,7 +383,7 @@ WRONG: list[tuple[dict[str, Any], dict[str, Any] | None, str]] = [
     ({"mqgroups.FileBytes": -1}, None, "the file has more than the -1 bytes that were sent"),
     ({"mqgroups.FileBytes": "9" * 4000}, None, "the file has 2 bytes, and 9999"),
     ({"mqgroups.FileSha256": "0" * 64}, None, "the file has another SHA-256 than"),
-    # IBM MQ, topic "Failure of a file-to-message transfer"
+    # IBM MQ, "Failure of a file-to-message transfer"
     (
         {"WMQFTEFileName": "/tmp/x"},
         {"WMQFTEResultCode": 40, "WMQFTESupplement": "BFGTR0036I: The transfer failed"},

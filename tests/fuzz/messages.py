@@ -47,7 +47,7 @@ from mqgroups.files.receiving import FileReceiver
 from mqgroups.mqi import pcf, property_folders, rfh2
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.message import Message
-from mqgroups.operate.group_names import GroupNames
+from mqgroups.operate.group_names import named
 from mqgroups.queue_manager import QueueManager
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.errors import CheckpointUnusable
@@ -138,8 +138,7 @@ def _operators(q_mgr: QueueManager, _: list[Hostile]) -> None:
         for group in seen.inspections():
             list(operate.messages_of_group(q_mgr, _QUEUE, group.group_id))
         seen.judge(operate.SeenOwners(()), "2026010100000000")
-        with GroupNames(q_mgr, _QUEUE) as names:
-            list(names.named(seen.groups()))
+        list(named(q_mgr, _QUEUE, seen.groups()))
     list(operate.examine(q_mgr, queue=_QUEUE))
     operate.find_owners(q_mgr)
 

@@ -24,7 +24,7 @@ import pytest
 from embedded_tests.fix_mqi import OK
 from mqembedded import constants as mqi
 from mqgroups.cli import doctor as cli_doctor
-from mqgroups.operate.command_server import MQSCClient
+from mqgroups.operate.command_server import PCFClient
 from mqgroups.operate.rules.mqsc_text import commands
 from tests.fix_cli import environment, invoke
 from tests.fix_groups import Owner
@@ -57,7 +57,7 @@ class House:
     server: Any
     connect: Callable[..., Any]
     run: Callable[..., Any]
-    client: MQSCClient
+    client: PCFClient
     granted: set[str] = field(default_factory=set)
 
     def where(self, user: str) -> dict[str, str]:

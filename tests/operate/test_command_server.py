@@ -12,7 +12,7 @@ from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import pcf
 from mqgroups.operate import command_server
-from mqgroups.operate.command_server import MQSCClient
+from mqgroups.operate.command_server import PCFClient
 from mqgroups.operate.doctor import examine
 from mqgroups.operate.rules.findings import Severity
 
@@ -54,7 +54,7 @@ def test_what_is_not_answered_is_an_error_of_its_own(owner, asker, monkeypatch):
         command_server.uncommitted(asker, "NO.SUCH.QUEUE")
     # A queue that nobody reads takes the command for ever.
     monkeypatch.setattr(command_server, "_COMMAND_QUEUE", owner.queue)
-    monkeypatch.setattr(command_server, "_QUESTION_MS", 10)
+    monkeypatch.setattr(command_server, "_PATIENCE_MS", 10)
     with pytest.raises(errors.CommandRefused, match="did not answer command 18 within 10 ms"):
         command_server.queue_names(asker, "MQGROUPS.*")
     # Nor does a command server that is started later run it.
@@ -91,7 +91,7 @@ def zos(module_queue_manager):
 
 
 def test_z_os_is_asked_in_the_form_that_it_takes(zos, connect):
-    """It refuses MQCFT_COMMAND, version 1 and Escape (q020030, q046070), and answers in sets of extended responses (q020050)."""
+    """It refuses MQCFT_COMMAND, version 1 and Escape (q020030, q046070), and answers in sets (IBM MQ, "Extended responses")."""
     with mqgroups.connect("QMZ", zos.channel, zos.conn_name) as q_mgr:
         asker = connection_of(q_mgr)
         handle = connect(to=zos).open("GROUPS", mq.MQOO_INPUT_SHARED | mq.MQOO_OUTPUT)
@@ -103,6 +103,6 @@ def test_z_os_is_asked_in_the_form_that_it_takes(zos, connect):
         with pytest.raises(errors.CommandRefused, match="refused command 41 with reason 3014"):
             command_server._asked(asker, pcf.MQCMD_INQUIRE_Q_STATUS, {mq.MQIA_Q_TYPE: 1})
         with pytest.raises(errors.CommandRefused, match="CSQUTIL"):
-            MQSCClient(asker)
+            PCFClient(asker).run("DISPLAY QMGR")
         unseen = [each for each in examine(q_mgr, queue="GROUPS") if each.severity is Severity.UNSEEN]
         assert "MQSC" in [each.subject for each in unseen]

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from mqgroups import errors
-from mqgroups.operate.group_names import GroupNames
+from mqgroups.operate.group_names import named
 from mqgroups.operate.groups import browse_groups
 from mqgroups.operate.owners import find_owners
 from tests.operate.lost_records import A, put
@@ -23,12 +23,11 @@ def put_named(owner, payloads, name, *, properties=None, **more):
 
 
 def names(owner, **more):
-    """Return the names of the groups on the queue, in its order; and how many were left out."""
-    clock = more.pop("now_s", lambda: 0.0)
+    """Return the names of the groups on the queue, in its order."""
     owners = find_owners(owner.qmgr, names=[owner.name])
-    with browse_groups(owner.qmgr, owner.queue) as found, GroupNames(owner.qmgr, owner.queue, now_s=clock) as read:
+    with browse_groups(owner.qmgr, owner.queue) as found:
         found.judge(owners, "0")
-        return [row.name for row in read.named(found.groups(), **more)], read.left_out
+        return [row.name for row in named(owner.qmgr, owner.queue, found.groups(), **{"now_s": lambda: 0.0, **more})]
 
 
 def test_a_group_has_the_name_that_its_first_message_has(owner):
@@ -37,7 +36,7 @@ def test_a_group_has_the_name_that_its_first_message_has(owner):
     put_named(owner, THIS, "", properties={"lines": 7})
     owner.put_raw_group(THIS)
     before = owner.on_queue()
-    assert names(owner) == (["orders 0815", "große Bestellung <1> & \N{SNOWMAN}", "", ""], 0)
+    assert names(owner) == ["orders 0815", "große Bestellung <1> & \N{SNOWMAN}", "", ""]
     assert [message.md.pack() for message in owner.on_queue()] == [message.md.pack() for message in before]
 
 
@@ -47,38 +46,30 @@ def test_a_name_is_found_however_long_message_and_properties_are(owner):
         put_named(owner, [data, b"2"], "short")
         put_named(owner, [data, b"2"], "behind", properties={"a": LONG})
         owner.put_raw_group([data, b"2"])
-    assert names(owner) == (["short", "behind", ""] * 4, 0)
+    assert names(owner) == ["short", "behind", ""] * 4
 
 
 def test_the_name_of_a_segmented_message_is_found(owner):
     put_named(owner, [bytes(5000)], "segmented", segment_bytes=1000)
     assert len(owner.on_queue()) == 5
-    assert names(owner) == (["segmented"], 0)
+    assert names(owner) == ["segmented"]
 
 
 def test_a_group_whose_first_message_is_gone_has_the_name_in_its_record(owner):
     put_named(owner, THIS, "orders 0815")
     owner.interrupt_get()
     put(owner, A, 2)
-    assert names(owner) == (["", "orders 0815"], 0)
+    assert names(owner) == ["", "orders 0815"]
 
 
 def test_so_many_names_are_read_and_for_so_long(owner):
     for name in ("one", "two", "three"):
         put_named(owner, THIS[:1], name)
-    assert names(owner, most=2) == (["one", "two", None], 1)
-    assert names(owner, most=0) == ([None] * 3, 3)
-    assert names(owner, now_s=itertools.count().__next__, most_s=2) == (["one", "two", None], 1)
-
-
-def test_a_name_that_is_known_is_not_read_again(owner):
-    put_named(owner, THIS, "one")
-    (group_id,) = {message.group_id for message in owner.on_queue()}
-    assert names(owner, known={group_id: "another"}) == (["another"], 0)
+    assert names(owner, most=2) == ["one", "two", None]
+    assert names(owner, most=0) == [None] * 3
+    assert names(owner, now_s=itertools.count().__next__, most_s=2) == ["one", "two", None]
 
 
 def test_a_queue_that_cannot_be_opened_is_an_error(owner):
-    with pytest.raises(errors.ConfigurationError):
-        GroupNames(owner.qmgr, "not a name")
     with pytest.raises(errors.QueueMissing):
-        GroupNames(owner.qmgr, "NO.SUCH.QUEUE")
+        next(named(owner.qmgr, "NO.SUCH.QUEUE", []))

@@ -12,8 +12,7 @@ from embedded_tests.fix_mqi import OK
 from mqgroups import errors
 from mqgroups.mqi import constants as mq
 from mqgroups.operate.browse import messages_of_group
-from mqgroups.operate.group_store import GroupStore
-from mqgroups.operate.groups import browse_groups
+from mqgroups.operate.groups import GroupStore, browse_groups
 from mqgroups.operate.owners import SeenOwners
 from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance
 from mqgroups.operate.rules.judgement import Cause, GroupState, Surroundings, judged
@@ -42,13 +41,13 @@ def test_groups_are_counted_the_same_however_few_fit_in_memory(messages, most):
     all_of_them: dict[bytes, list[Browsed]] = {}
     store = GroupStore(most)
     for each in messages:
-        store.add(each)
+        store._add(each)
         all_of_them.setdefault(each.group_id, []).append(each)
     found = listed(store)
     assert sorted(found, key=lambda each: each.group_id) == [
         inspected(many, group_id) for group_id, many in sorted(all_of_them.items())
     ]
-    assert store.seen == len(all_of_them)
+    assert store._seen == len(all_of_them)
     store.close()
 
 
@@ -56,7 +55,7 @@ def test_groups_are_counted_the_same_however_few_fit_in_memory(messages, most):
 def test_of_one_cause_groups_come_in_the_order_of_their_first_message_on_the_queue(messages):
     store = GroupStore(2)
     for each in messages:
-        store.add(each)
+        store._add(each)
     store._choose(lambda group: judged(group, (), AROUND))
     found = [(cause, group.group_id) for group, cause, _ in store._chosen()]
     seen = list(dict.fromkeys(each.group_id for each in messages))
@@ -69,7 +68,7 @@ def test_the_memory_for_groups_does_not_grow_with_their_number():
         tracemalloc.start()
         store = GroupStore(500)
         for number in range(groups):
-            store.add(message(number, 1, LAST))
+            store._add(message(number, 1, LAST))
         store._choose(lambda group: judged(group, (), AROUND))
         assert sum(1 for _ in store._chosen()) == store.listed == groups
         store.close()
@@ -121,7 +120,7 @@ def test_a_group_whose_end_is_put_while_the_queue_is_browsed_needs_no_record(own
 
 def test_a_producer_at_work_whose_record_is_not_seen_may_have_any_group():
     def all_seen(role, state, *unseen):
-        return bool(SeenOwners((SeenOwner(role, "N", "Q", state),), unseen).producers_seen)
+        return bool(SeenOwners((SeenOwner(role, "N", "Q", state),), unseen)._producers_seen)
 
     assert not all_seen("put", OwnerState.ACTIVE)
     assert not all_seen(None, OwnerState.ACTIVE)

@@ -118,9 +118,7 @@ def test_a_move_that_fails_in_the_middle_says_that_the_same_move_goes_on(owner, 
     was, away = owner.on_queue(), make_queue("TEST.SMALL.MODEL")  # MAXDEPTH(3)
     # As for a user who may not inquire it.
     monkeypatch.setattr("mqgroups.operate.move.inquired", lambda *_: ({}, None))
-    with pytest.raises(
-        errors.QueueUnavailable, match=f"moved to {away} before stays there; the same move moves the rest"
-    ):
+    with pytest.raises(errors.QueueUnavailable, match=f"moved to {away} stays there. The same move moves the rest"):
         move_group(owner.qmgr, owner.queue, was[0].group_id, to=away, commit_every=2)
     assert placed(owner.on_queue(away)) + placed(owner.on_queue()) == placed(was)
 

@@ -23,7 +23,7 @@ from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import decode, encode
 from mqgroups.errors import OwnerActive
-from mqgroups.operate.command_server import MQSCClient
+from mqgroups.operate.command_server import PCFClient
 from mqgroups.operate.rules.judgement import Cause
 from tests.operate.lost_records import A, put
 from tests.operate.night import PASSWORD, THIS, USERS, House, Scene, as_if_minutes_had_passed
@@ -55,7 +55,7 @@ def house(running, connect):
     """The queue manager, with its users."""
     server, run, granted = running
     with mqgroups.connect(server.q_mgr_name, server.channel, server.conn_name) as administrator:
-        client = MQSCClient(connection_of(administrator))
+        client = PCFClient(connection_of(administrator))
         yield House(server, lambda: connect(server), run, client, granted)
 
 

@@ -10,11 +10,11 @@ import json
 
 import pytest
 
-import mqgroups.operate.rebuild
 from embedded_tests.fix_mqi import OK
 from mqembedded import Fault
 from mqgroups import errors, operate
 from mqgroups.connection.holder import connection_of
+from mqgroups.connection.queue import Queue
 from mqgroups.errors import GroupUsage
 from mqgroups.mqi import constants as mq
 from tests.operate.lost_records import (
@@ -690,5 +690,5 @@ def test_the_instance_of_a_pipes_group_is_not_guessed_if_all_its_messages_were_g
     run(die_at=6)
     lose(owner, "put")
     owner.eye.open(target, mq.MQOO_INPUT_SHARED).all()
-    monkeypatch.setattr(mqgroups.operate.rebuild, "_is_in_cluster", lambda *_: True)
+    monkeypatch.setattr(Queue, "is_in_cluster", True)
     assert refused(owner, "put", target) == "group-missing"

@@ -27,7 +27,7 @@ from mqgroups.errors import NotAuthorised, OwnerActive, RepairRefused, StatusQue
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.operate import GroupState, OwnerState
-from mqgroups.operate.command_server import MQSCClient
+from mqgroups.operate.command_server import PCFClient
 from mqgroups.operate.rules.definitions import Names, role_definitions, status_definitions
 from mqgroups.operate.status_queues import look_at
 from mqgroups.spark.browse import BrowsedQueue
@@ -96,7 +96,7 @@ def administrator(server):
 @pytest.fixture
 def mqsc(administrator):
     """A function that carries an MQSC command out."""
-    client = MQSCClient(connection_of(administrator))
+    client = PCFClient(connection_of(administrator))
     return client.run
 
 
@@ -290,7 +290,7 @@ def before(role: str, administrator: mqgroups.QueueManager) -> None:
     """Do what has to be there before a role comes."""
     if role == "repairer":
         interrupt_group(administrator)
-        MQSCClient(connection_of(administrator)).run(f"CLEAR QLOCAL('{STATUS_QUEUES[0]}')")
+        PCFClient(connection_of(administrator)).run(f"CLEAR QLOCAL('{STATUS_QUEUES[0]}')")
     elif role in ("operator", "recoverer"):
         interrupt_group(administrator)
 

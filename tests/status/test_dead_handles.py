@@ -13,7 +13,7 @@ from mqembedded import Fault
 from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.mqi import constants as mqi
-from mqgroups.operate.command_server import MQSCClient
+from mqgroups.operate.command_server import PCFClient
 from tests.put.whole_groups import THIS, is_whole_group, put_rest
 
 pytestmark = pytest.mark.embedded
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.embedded
 @pytest.fixture
 def alter(owner):
     """Change a queue and change it back; both end every handle of it."""
-    client = MQSCClient(connection_of(owner.connect()))
+    client = PCFClient(connection_of(owner.connect()))
 
     def alter(queue):
         for usage in ("XMITQ", "NORMAL"):

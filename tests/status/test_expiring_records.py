@@ -14,7 +14,7 @@ from mqgroups import errors
 from mqgroups.connection.holder import connection_of
 from mqgroups.core.status import RecordState, encode
 from mqgroups.mqi import constants as mq
-from mqgroups.operate.command_server import MQSCClient
+from mqgroups.operate.command_server import PCFClient
 from tests.put.whole_groups import THIS
 
 MODEL = "TEST.EXPIRING.MODEL"
@@ -31,7 +31,7 @@ def test_an_owner_does_not_start_on_a_status_queue_whose_records_expire(owner, r
 
 
 def test_a_limit_that_is_set_while_an_owner_works_stops_it_and_the_group_is_resumed(owner):
-    mqsc = MQSCClient(connection_of(owner.connect()))
+    mqsc = PCFClient(connection_of(owner.connect()))
     producer = owner.producer()
     alter = f"ALTER QLOCAL({owner.status_queue('put')})"
     with pytest.raises(errors.StatusQueueUnusable, match="CAPEXPRY"), producer.group() as group:

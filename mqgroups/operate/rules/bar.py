@@ -54,9 +54,8 @@ def told(parts: Sequence[Part]) -> str:
 def drawn(parts: Sequence[Part], width: int = 60) -> str:
     """Return the parts as characters, at least one each: ``-`` got, ``#`` on the queue, ``!`` missing, ``.`` not there yet."""
     most = max((part.last for part in parts), default=0) or 1
-    return "".join(
-        _DRAWN[kind] * max(1, (last - first + 1) * width // most if last else 3) for kind, first, last in parts
-    )
+    lengths = ((last - first + 1) * width // most if last else 3 for _, first, last in parts)
+    return "".join(_DRAWN[part.kind] * max(1, length) for part, length in zip(parts, lengths, strict=True))
 
 
 def _parts(group: GroupInspection, cause: Cause, owners: Sequence[SeenOwner]) -> Iterator[Part]:

@@ -6,13 +6,14 @@ are. Here their names are replaced.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from textwrap import wrap
 
 from mqgroups.core.to_copy import to_copy
-from mqgroups.operate.rules.mqsc_text import MQSCCommand, attributes, broken, commands
+from mqgroups.operate.rules.mqsc_text import MQSCCommand, broken, commands
 
 # The names in the templates.
 _QUEUE, _TARGET, _BACKOUT, _NAME = "ORDERS", "INVOICES", "ORDERS.BACKOUT", "ORDERS.LOADER"
@@ -24,10 +25,11 @@ _SPARK_MODELS = ("MQGROUPS.SHARED.STATUS.MODEL", "MQGROUPS.CLAIM.MODEL")
 _ASK = "*ask "
 # CSQINP2 and CSQUTIL on z/OS read columns 1 to 72.
 _WIDTH = 72
-# DEFINE takes what it does not name from SYSTEM.DEFAULT.*, which a site may have altered (IBM MQ, topic q020830). So these are
-# named in every definition.
+# DEFINE takes what it does not name from SYSTEM.DEFAULT.*, which a site may have altered (IBM MQ, "DEFINE QLOCAL"). So every
+# definition names these.
 PINNED = "GET(ENABLED) PUT(ENABLED) NOTRIGGER USAGE(NORMAL) MAXMSGL(4194304) CUSTOM(' ') STREAMQ(' ') CAPEXPRY(NOLIMIT)"
 _SUFFIX, _LONGEST = ".BACKOUT", 48
+_VALUE = re.compile(r"\('([A-Z.]+)'\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,7 @@ def spark_definitions(template: str) -> list[MQSCCommand]:
 
 
 def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
-    """Return the authorities of the roles: of all, or of those with a user.
-
-    With ``names.name`` also those for its status queues, which ``status_definitions`` defines: of the applications that use them,
-    and of those who look at them, as producer and as consumer.
-    """
+    """Return the authorities of all roles, or of those with a user; with ``names.name`` also those for its status queues."""
     text = template.replace(_ASK, "") if names.ask else template
     found = []
     for command in commands(text):
@@ -94,7 +92,7 @@ def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
             continue
         given = names.users.get(role, role)
         line = command.text.replace(to_copy("PRINCIPAL({})", role), to_copy("PRINCIPAL({})", given))
-        found.append(MQSCCommand(_renamed(line, "PROFILE", names), command.comments))
+        found.append(MQSCCommand(_renamed(line, names), command.comments))
         if names.name:
             found += [MQSCCommand(text) for text in _for_status_queues(role, line, names.name)]
     return found
@@ -119,23 +117,20 @@ def _named(template: str, kind: str, name: str) -> MQSCCommand:
 
 
 def _renamed_queue(command: MQSCCommand, names: Names, comment: str) -> MQSCCommand:
+    text = command.text.replace(to_copy("DESCR({}) ", command.attributes["DESCR"]), "")
     # NOREPLACE: the attributes of a queue that exists are its owner's.
-    text = _renamed(command.text, "QLOCAL", names).replace(" REPLACE", " NOREPLACE")
-    text = _renamed(text, "BOQNAME", names)
-    return MQSCCommand(text.replace(to_copy("DESCR({}) ", command.attributes["DESCR"]), ""), (comment,))
+    return MQSCCommand(_renamed(text.replace(" REPLACE", " NOREPLACE"), names), (comment,))
 
 
-def _renamed(line: str, attribute: str, names: Names) -> str:
-    """Put a name of the installation in the place of the template's."""
+def _renamed(line: str, names: Names) -> str:
+    """Put the names of the installation in the place of the template's."""
     known = {
         _QUEUE: names.queue,
         _TARGET: names.target,
         _BACKOUT: default_backout_queue(names.queue),
         f"MQGROUPS.PUT.{_NAME}": f"MQGROUPS.PUT.{names.name or _NAME}",
     }
-    found = attributes(line).get(attribute, "")
-    old, new = (to_copy(f"{attribute}({{}})", each) for each in (found, known.get(found, found)))
-    return line.replace(old, new)
+    return _VALUE.sub(lambda found: to_copy("({})", known.get(found[1], found[1])), line)
 
 
 def as_text(found: Sequence[MQSCCommand]) -> Iterator[str]:

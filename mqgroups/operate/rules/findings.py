@@ -1,7 +1,7 @@
 """The rules of a health check of an installation: a table of what is looked at, and one engine from facts to findings.
 
-Facts are attributes by their MQSC names, as MQINQ or DISPLAY returned them: numbers as ``int``, others in its words. One that
-could not be seen is not there, and a rule without its facts says nothing: whoever collects them names what was not seen.
+Facts are attributes by their MQSC names, as MQINQ or DISPLAY has returned them: numbers as ``int``, others in MQSC's words. A
+fact that could not be seen is left out, and a rule without its facts yields nothing. Who collects facts says what was not seen.
 
 Not here: how facts are collected (``operate/doctor.py``, ``operate/machine.py``).
 """
@@ -21,7 +21,7 @@ from mqgroups.core.to_copy import to_copy
 Facts: TypeAlias = Mapping[str, "int | str"]
 
 
-class _Told(Enum):
+class Told(Enum):
     """An enum whose members are rows: a text, which is the value, and then what the annotations of the class name."""
 
     _value_: str
@@ -72,10 +72,10 @@ def ok(subject: str, found: str) -> Finding:
 
 
 class _Rule(NamedTuple):
-    """A row of the table. Of neighbours about the same thing, the first one that is not right is the finding.
+    """A row of the table. Rows about the same thing stand together. The first one that is not right makes the finding.
 
-    ``needs``: the facts that it is about; ``right``: whether their values are; ``mends``: the attributes to set, which can break
-    nothing that works; ``remedy``: what else to do; ``role``: of the programs that it matters to. Texts have facts in them.
+    ``needs``: the facts that it is about; ``right``: whether their values are right; ``mends``: the attributes to set, if that
+    can break nothing that works; ``remedy``: what else to do; ``role``: of the programs that it matters to. Texts can name facts.
     """
 
     about: str
@@ -87,27 +87,6 @@ class _Rule(NamedTuple):
     remedy: str = ""
     severity: Severity = Severity.WARNING
     role: Role | None = None
-
-
-def _findings(
-    subject: str, alter: str, rules: Sequence[_Rule], facts: Facts, roles: Collection[Role] = tuple(Role)
-) -> Iterator[Finding]:
-    """Yield the findings on an object; ``alter``: the MQSC command that sets its attributes."""
-    said: dict[str, Any] = {"ALTER": alter, **facts}
-    known = (
-        each
-        for each in rules
-        if (each.role is None or each.role in roles) and all(name in facts for name in each.needs.split())
-    )
-    for about, group in groupby(known, lambda each: each.about):
-        rows = list(group)
-        wrong = next((each for each in rows if not each.right(*map(said.get, each.needs.split()))), None)
-        if wrong is None:
-            yield ok(f"{subject}: {about}", rows[-1].found % said)
-        else:
-            mqsc = (f"{alter} {wrong.mends % said}",) if wrong.mends else ()
-            found, why, remedy = wrong.found % said, wrong.why % said, wrong.remedy % said
-            yield Finding(f"{subject}: {about}", wrong.severity, found, why, remedy, mqsc)
 
 
 def _has(
@@ -124,39 +103,30 @@ def _has(
 
 
 def _no_cap(severity: Severity, why: str) -> tuple[_Rule, _Rule]:
-    """Return the rules on a limited expiry: by CUSTOM('CAPEXPRY(n)'), which comes first, or CAPEXPRY(n) (topic q097495)."""
-    custom = _Rule(
-        "CAPEXPRY",
-        "CUSTOM",
-        lambda text: "CAPEXPRY" not in text,
-        "CUSTOM(%(CUSTOM)s)",
-        why,
-        "CUSTOM(' ')",
-        "",
-        severity,
-    )
+    """Return the rules on a limited expiry: CUSTOM('CAPEXPRY(n)'), which comes first (IBM MQ, "CAPEXPRY"), and CAPEXPRY(n)."""
+    text = "CUSTOM(%(CUSTOM)s)"
+    custom = _Rule("CAPEXPRY", "CUSTOM", lambda it: "CAPEXPRY" not in it, text, why, "CUSTOM(' ')", "", severity)
     return custom, _has("CAPEXPRY", "NOLIMIT", why, severity=severity)
 
 
 def _long_enough(why: str) -> _Rule:
     """Return the rule on MAXMSGL of what the messages of a queue pass; 0 is no limit."""
     found = "MAXMSGL(%(MAXMSGL)s), and the queue's is %(Q.MAXMSGL)s"
-    return _Rule(
-        "MAXMSGL", "MAXMSGL Q.MAXMSGL", lambda most, of: not most or of <= most, found, why, "MAXMSGL(%(Q.MAXMSGL)s)"
-    )
+    needs, mends = "MAXMSGL Q.MAXMSGL", "MAXMSGL(%(Q.MAXMSGL)s)"
+    return _Rule("MAXMSGL", needs, lambda most, of: not most or of <= most, found, why, mends)
 
 
 _ERROR = Severity.ERROR
 _ZOS = "MQPL_ZOS"
-# Until a lost host is noticed, the status queues of its programs are open: sooner than the 30 seconds for which another start of
-# them waits. But a commit must not be taken for a lost host; without shared conversations it has no heartbeats.
+# A lost host keeps the status queues of its programs open until it is noticed. That should take less than the 30 seconds for
+# which another start waits. But a slow commit, which has no heartbeats without shared conversations, must not look like one.
 _LEAST_HBINT_S, _MOST_HBINT_S = 10, 30
 _SHORT_HBINT_S = 60
 _FEW_BACKOUTS = 5
 _NEEDS = "consumers with poison= or stalled= need PUT on %(BACKOUT)s\n"
 
 # fmt: off
-# Not to be applied: it may protect a queue that was restored, or whose records are being rebuilt.
+# This is not applied: somebody may protect a queue that was restored, or whose records are being rebuilt.
 _ENABLED = tuple(
     _has(each, "ENABLED", f"nobody can {role.value}; programs wait, and then fail", severity=_ERROR, role=role)._replace(
         mends="", remedy=f"unless somebody disabled it to protect the queue:\n%(ALTER)s {each}(ENABLED)")
@@ -177,7 +147,7 @@ _DATA_QUEUE = (
     _Rule("INDXTYPE", "INDXTYPE PLATFORM", lambda index, platform: index == "GROUPID" or platform != _ZOS,
           "INDXTYPE(%(INDXTYPE)s)", "z/OS delivers groups in logical order only from a queue with this index (2394)",
           "INDXTYPE(GROUPID)", severity=_ERROR, role=Role.GET),
-    # Not to be applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
+    # This is not applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
     _Rule("BOTHRESH, BOQNAME", "BOTHRESH BOQNAME", lambda threshold, _: threshold > 0, "BOTHRESH(0)",
           "a message that fails every time is not recognised as poison, and stops its consumer again and again",
           remedy=f"{_NEEDS}%(ALTER)s BOTHRESH({_FEW_BACKOUTS}) %(TO_BACKOUT)s", role=Role.GET),
@@ -242,56 +212,53 @@ _NOT_TEMPORARY = _Rule("DEFTYPE", "DEFTYPE", lambda kind: kind != "TEMPDYN", "DE
 # fmt: on
 
 
-def data_queue_findings(name: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
-    """Yield findings on a data queue, or with MAXMSGL on a backout queue, whose own queue has Q.MAXMSGL.
+_KINDS: dict[str, tuple[str, str, Sequence[_Rule]]] = {
+    "QLOCAL": ("queue", "ALTER QLOCAL({})", _DATA_QUEUE),
+    "QALIAS": ("alias", "ALTER QALIAS({})", _ENABLED),
+    "QMGR": ("queue manager", "ALTER QMGR", _Q_MGR),
+    "CHANNEL": ("channel", "ALTER CHANNEL({}) CHLTYPE(SVRCONN)", _CHANNEL),
+    "STATUS": ("status queue", "ALTER QLOCAL({})", (_NOT_TEMPORARY, *_STATUS_QUEUE)),
+    "QMODEL": ("model queue", "ALTER QMODEL({})", (_MADE, *_STATUS_QUEUE)),
+}
 
-    ``Q.GROUP``: the messages of a group that may be moved to it.
 
-    ``roles``: what programs do with it: put, get, or both. Of the queue manager, the facts have PLATFORM.
+def findings(kind: str, name: str, facts: Facts, roles: Collection[Role] = tuple(Role)) -> Iterator[Finding]:
+    """Yield findings on an object.
+
+    Args:
+        kind: its type in MQSC; ``STATUS`` for a status queue, ``QMODEL`` for their model.
+        facts: what is known of it. Besides its own attributes: PLATFORM; MAXMSGL of the data queue as Q.MAXMSGL; for a backout
+            queue Q.GROUP, the messages of a group that may be moved there; for a channel CHS.HBINT, the longest HBINT that its
+            connections have negotiated. 0 is longer than any.
+        roles: what programs do with it.
     """
+    called, alter, rules = _KINDS[kind]
+    alter = to_copy(alter, *([name] if "{}" in alter else []))
     backout = str(facts.get("BOQNAME") or "QUEUE")
-    more = {"BACKOUT": to_copy("{}", backout), "TO_BACKOUT": to_copy("BOQNAME({})", backout)}
+    said: dict[str, Any] = {"ALTER": alter, "BACKOUT": to_copy("{}", backout)}
+    said["TO_BACKOUT"] = to_copy("BOQNAME({})", backout)
     if "Q.GROUP" in facts and "MAXDEPTH" in facts:
-        more["ROOM"] = str(max(10 * int(facts["MAXDEPTH"]), int(facts.get("CURDEPTH", 0)) + int(facts["Q.GROUP"])))
-    yield from _findings(f"queue {name}", to_copy("ALTER QLOCAL({})", name), _DATA_QUEUE, {**facts, **more}, roles)
-
-
-def alias_findings(name: str, target: str, facts: Facts, roles: Collection[Role]) -> Iterator[Finding]:
-    """Yield findings on an alias of the queue ``target``."""
-    yield ok(f"queue {name}", f"an alias of {target}")
-    yield from _findings(f"alias {name}", to_copy("ALTER QALIAS({})", name), _ENABLED, facts, roles)
-
-
-def q_mgr_findings(name: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on a queue manager; Q.MAXMSGL is that of a data queue."""
-    yield from _findings(f"queue manager {name}", "ALTER QMGR", _Q_MGR, facts)
-
-
-def channel_findings(name: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on a server-connection channel; Q.MAXMSGL is that of a data queue.
-
-    CHS.HBINT is the longest HBINT that its connections have negotiated; 0 is longer than any.
-    """
-    noticed = {
-        f"{of}NOTICED": _noticed(interval)
-        for of in ("", "CHS.")
-        if isinstance(interval := facts.get(f"{of}HBINT"), int)
-    }
-    alter = to_copy("ALTER CHANNEL({}) CHLTYPE(SVRCONN)", name)
-    yield from _findings(f"channel {name}", alter, _CHANNEL, {**facts, **noticed})
+        said["ROOM"] = max(10 * int(facts["MAXDEPTH"]), int(facts.get("CURDEPTH", 0)) + int(facts["Q.GROUP"]))
+    for of in ("", "CHS."):
+        if isinstance(interval_s := facts.get(f"{of}HBINT"), int):
+            said[f"{of}NOTICED"] = _noticed(interval_s)
+    said |= facts
+    known = (each for each in rules if each.role in (None, *roles) and facts.keys() >= set(each.needs.split()))
+    for about, group in groupby(known, lambda each: each.about):
+        rows = list(group)
+        wrong = next((each for each in rows if not each.right(*map(facts.get, each.needs.split()))), None)
+        if wrong is None:
+            yield ok(f"{called} {name}: {about}", rows[-1].found % said)
+        else:
+            mqsc = (f"{alter} {wrong.mends % said}",) if wrong.mends else ()
+            found, why, remedy = wrong.found % said, wrong.why % said, wrong.remedy % said
+            yield Finding(f"{called} {name}: {about}", wrong.severity, found, why, remedy, mqsc)
 
 
 def _noticed(interval_s: int) -> str:
-    """Return after how much silence an end with this negotiated HBINT takes the other one for dead.
+    """Return how long an end with this negotiated HBINT hears nothing before it takes the other end for dead.
 
-    Source: IBM MQ, topic q015650, "Receive timeout", and APAR IT26614.
+    Source: IBM MQ, "Receive timeout", and APAR IT26614.
     """
     after_s = 2 * interval_s if interval_s < _SHORT_HBINT_S else interval_s + 60
     return f"the loss of a client's host is noticed {f'after {after_s} s' if interval_s else 'only by TCP'}"
-
-
-def status_queue_findings(name: str, kind: str, facts: Facts) -> Iterator[Finding]:
-    """Yield findings on a status queue (``kind`` is ``"QLOCAL"``), or on the model of status queues (``"QMODEL"``)."""
-    called, made = ("model", _MADE) if kind == "QMODEL" else ("status", _NOT_TEMPORARY)
-    alter = to_copy(f"ALTER {kind}({{}})", name)
-    yield from _findings(f"{called} queue {name}", alter, (made, *_STATUS_QUEUE), facts)

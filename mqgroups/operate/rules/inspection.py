@@ -82,9 +82,8 @@ def _joined(bounds: array[int], first: MessagePlace, end: MessagePlace) -> bool:
         return False
     meets_before = at > 0 and bounds[at - 1] == begin
     meets_after = at < len(bounds) and bounds[at] == behind
-    bounds[at - meets_before : at + meets_after] = array(
-        "q", [begin] * (not meets_before) + [behind] * (not meets_after)
-    )
+    joined = [begin] * (not meets_before) + [behind] * (not meets_after)
+    bounds[at - meets_before : at + meets_after] = array("q", joined)
     return True
 
 
@@ -150,14 +149,14 @@ class GroupInspection:
 
     @property
     def made_by(self) -> str:
-        """The queue manager that made the GroupId, and so has its producer's record: 12 characters at most; empty: not known."""
+        """The queue manager that has made the GroupId, and has its producer's record: 12 characters at most; empty: not known."""
         if not self.group_id.startswith(MADE_BY_QUEUE_MANAGERS):
             return ""
         return self.group_id[_Q_MGR_NAME].decode("ascii", "replace").rstrip()
 
     @property
     def needs_producer(self) -> bool:
-        """Whether its last message is missing, and a producer of this package, whose GroupIds queue managers make, may put it."""
+        """Whether its last message is missing, and a producer of this package may put it: a queue manager made the GroupId."""
         return not self.has_end and bool(self.made_by)
 
     def is_made_by(self, q_mgr_name: str) -> bool:
@@ -166,7 +165,7 @@ class GroupInspection:
 
     @property
     def first(self) -> MessagePlace:
-        """The place where the first message on the queue begins; if none is there, where the group begins, as is ``end``."""
+        """The place where the first message on the queue begins; without messages, where the group begins, as is ``end``."""
         return MessagePlace(*divmod(self._bounds[0], _PLACES)) if self.messages else HEAD
 
     @property

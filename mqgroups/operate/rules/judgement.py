@@ -12,8 +12,7 @@ Browsing takes time, and units of work hide messages. So a group that seems to l
 ``operate/browse.py`` finds that out.
 
 "Nothing has happened" compares put times: those of the group's messages, and those of its owners' records, which are put with
-each commit. PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, topics PutDate and PutTime of MQMD), and are
-compared as they are: 16 digits.
+each commit. PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, "MQMD"). They are compared as they are: 16 digits.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from typing import Literal
 
 from mqgroups.core.model import GROUP_ID_NONE
 from mqgroups.core.status import Outgoing
-from mqgroups.operate.rules.findings import Severity, _Told
+from mqgroups.operate.rules.findings import Severity, Told
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, MessagePlace
 from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
 
-class GroupState(_Told):
+class GroupState(Told):
     """The state of a group on a queue, and what it ``means``."""
 
     COMPLETE = ("complete", "all messages are there")
@@ -52,15 +51,15 @@ _OK, _WARNING, _ERROR = Severity.OK, Severity.WARNING, Severity.ERROR
 _S = GroupState
 
 
-class Cause(_Told):
+class Cause(Told):
     """Why a group is in its state. Those that need an operator come first, in the order of their danger.
 
     Attributes:
         state: the state of such a group.
         severity: how bad it is.
         danger: what would go wrong, or why nothing goes on.
-        look: what a second look has to find out, whether it was put, or got, while the queue was browsed; ``None`` if browsing
-            cannot have shown it for that reason.
+        look: what may have made the group look so while the queue was browsed: messages were put, or got. A second look finds
+            that out. ``None`` if neither can be the reason.
     """
 
     # fmt: off
@@ -210,7 +209,7 @@ def judged(group: GroupInspection | None, owners: Sequence[SeenOwner], around: S
     """Return the judgement of a group; ``owners``: those whose records name it as unfinished."""
     since = max([group.last_put if group else "", *(owner.committed_at for owner in owners)])
     producer, consumer = _only("put", owners), _only("get", owners)
-    # What the owners say if they are stalled.
+    # The cause if nothing else is wrong, and nobody goes on.
     stalled = Cause.SILENT if since <= around.quiet_since else None
     if any(owner is not None and owner.is_active is False for owner in (producer, consumer)):
         stalled = Cause.STOPPED
@@ -265,7 +264,7 @@ def _without_messages(
     may_be_there = elsewhere or bool(around.at.hidden)
     if consumer is None or consumer.record is None:
         return Cause.STOPPED if may_be_there else Cause.PUT_GONE
-    # Both records say how far the group is, so neither is needed to believe the other.
+    # Both records say how far the group is, so they are compared without messages.
     put, got = (MessagePlace(each.msg_seq_number, each.offset) for each in (producer.record, consumer.record))
     if put < got:
         return Cause.OLDER

@@ -12,10 +12,10 @@ from mqgroups.core.group_properties import name_of
 from mqgroups.core.modes import RoleName
 from mqgroups.core.status import Outgoing, RecordState, StatusRecord
 from mqgroups.core.status_chain import ChainBroken, FoundMessage, LookAgain, RecordHidden, contents_of, users_of_records
-from mqgroups.operate.rules.findings import Severity, _Told
+from mqgroups.operate.rules.findings import Severity, Told
 
 
-class OwnerState(_Told):
+class OwnerState(Told):
     """The state of an owner; what needs somebody comes first.
 
     Attributes:
@@ -57,7 +57,7 @@ AT_WORK = frozenset({OwnerState.ACTIVE, OwnerState.HIDDEN})
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A program that has a queue open for input, as the queue manager knows it (Inquire Queue Status, topic q087890).
+    """A program that has a queue open for input, as the queue manager knows it (IBM MQ, "Inquire Queue Status (Response)").
 
     Attributes:
         appl_name: the application's tag.

@@ -23,9 +23,9 @@ _WAIT = "wait for a channel, or bring dead letters back"
 _GONE_FROM_VIEW = (OwnerState.LOST, OwnerState.HIDDEN)
 _A_QUEUE = {"put": "OUTGOING", "get": "INCOMING"}
 _NOTHING = "nothing-interrupted"
-# Whose record is wanted.
-_WANTED = {Cause.NO_RECORD: "put", Cause.UNNAMED: "put", Cause.NO_BEGINNING: "get", Cause.BEGINNING_UNSEEN: "get"}
-_LACK_MESSAGES = {*_WANTED, Cause.NEWER, Cause.GAP, Cause.GAP_AHEAD, Cause.REST_GONE, Cause.PUT_GONE}
+# Whose record a group lacks.
+WANTED = {Cause.NO_RECORD: "put", Cause.UNNAMED: "put", Cause.NO_BEGINNING: "get", Cause.BEGINNING_UNSEEN: "get"}
+_LACK_MESSAGES = {*WANTED, Cause.NEWER, Cause.GAP, Cause.GAP_AHEAD, Cause.REST_GONE, Cause.PUT_GONE}
 
 
 def remedy(judgement: Judgement) -> list[str]:
@@ -48,7 +48,7 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
         return ["if its queues were moved here:", adopt, _start(owner, around)]
     if owner.state is OwnerState.LEFT_OVER:
         return ["nothing: the next start removes it"]
-    # That of the look may be another one.
+    # The queue of this look may be another one.
     queue = owner.queue or _A_QUEUE[owner.role]
     if owner.state is OwnerState.LOST or (owner.state is OwnerState.HIDDEN and around.at.hidden is None):
         return [
@@ -74,13 +74,10 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
 
 def may_have_lost(judgement: Judgement) -> list[SeenOwner]:
     """Return the owners whose record of this group may be lost; the remedy of the group is theirs, too."""
-    role = _WANTED.get(judgement.cause)
+    role = WANTED.get(judgement.cause)
     here = ("", judgement.around.at.queue, judgement.around.at.resolved_q_name)
-    return [
-        each
-        for each in judgement.around.owners
-        if each.role == role and each.state in _GONE_FROM_VIEW and each.queue in here
-    ]
+    seen = (each for each in judgement.around.owners if each.role == role and each.queue in here)
+    return [each for each in seen if each.state in _GONE_FROM_VIEW]
 
 
 # --- commands
@@ -94,10 +91,8 @@ def _start(owner: SeenOwner, around: Surroundings) -> str:
 
 
 def _run_again(owner: SeenOwner) -> str:
-    return (
-        "run the Spark query or job again whose sink has the status queue "
-        f"{to_copy('{}', owner.status_queue)}: it completes its batch"
-    )
+    queue = to_copy("{}", owner.status_queue)
+    return f"run the Spark query or job again whose sink has the status queue {queue}: it completes its batch"
 
 
 def _clear(owner: SeenOwner) -> Iterator[str]:
@@ -108,17 +103,17 @@ def _clear(owner: SeenOwner) -> Iterator[str]:
 
 
 def _rebuild(around: Surroundings, name: str, role: str, queue: str, more: str = "", accept: str = "") -> str:
-    """Return the command, with the checks that it cannot make: without a command server, or of another lost record."""
+    """Return the command. It accepts what it cannot check: without a command server, or of another record that is lost."""
     doubts = [accept] if accept else []
     unasked = around.at.hidden is None
     if unasked:
         doubts.append("in-use")
     others = (each.may_have_a_group(role, queue) for each in around.owners if each.name != name)
-    # With no group, nobody else has it: if there is one after all, the command has to ask.
+    # If there is no group, nobody else has it. If there is one after all, the command has to ask.
     if accept != _NOTHING and (unasked or any(others)):
         doubts.append("other-owners")
     accepts = "".join(f" --accept {each}" for each in doubts)
-    # A program believes only records of its own user, which the one who runs the doctor may not be.
+    # A program believes only records of its own user. Who runs the doctor may be another user.
     what = to_copy(f"--name {{}} --role {role} --queue {{}}{more} --record-user USER", name, queue)
     return f"mqgroups salvage rebuild {what}{accepts} --apply"
 
@@ -138,7 +133,7 @@ def _wait_for_hidden(owner: SeenOwner | None, around: Surroundings) -> Iterator[
 
 
 def _other_side(judgement: Judgement, name: str, role: str) -> Iterator[str]:
-    """Yield what to look at before an owner is started whose name may be that of a pipe that has lost both records."""
+    """Yield what to look at before the start of an owner that may be a pipe, and may have lost both records."""
     other = judgement.around.owner("put" if role == "get" else "get", name)
     if name == "NAME" or (other is not None and other.record is None and other.state is not OwnerState.ACTIVE):
         yield to_copy("if {} is a pipe, look for its other record before the start", name)
@@ -147,7 +142,7 @@ def _other_side(judgement: Judgement, name: str, role: str) -> Iterator[str]:
 
 
 def _finish(judgement: Judgement) -> Iterator[str]:
-    """Yield how the producer's record goes: else the rest would be put behind the remedy."""
+    """Yield how the producer ends the group before it is moved. Otherwise it would put the rest to the old place."""
     if (producer := judgement.producer) is not None:
         if producer.is_active is False:
             yield _start(producer, judgement.around)
@@ -179,7 +174,7 @@ def _moved(judgement: Judgement) -> Iterator[str]:
 def _move_line(
     around: Surroundings, queue: str, group_id: bytes, to: str = "", group: GroupInspection | None = None
 ) -> str:
-    """Return the command, with the checks that it cannot make: without a command server, or of records that are elsewhere."""
+    """Return the command. It accepts what it cannot check: without a command server, or of records that are elsewhere."""
     accept = ""
     if around.at.hidden is None:
         accept = " --accept in-use --accept other-owners"
@@ -282,7 +277,7 @@ def _elsewhere(judgement: Judgement) -> Iterator[str]:
 def _lost_or_nowhere(judgement: Judgement) -> list[str]:
     """Return two remedies: its owner's record is lost, or the rest of the group is. The likelier one comes first."""
     around, group = judgement.around, judgement.group
-    is_put = _WANTED[judgement.cause] == "put"
+    is_put = WANTED[judgement.cause] == "put"
     is_made_here = group.is_made_by(around.at.q_mgr_name)
     lost = [*_record_lost(judgement)] if is_made_here or not is_put else []
     nowhere = "if it was handled already, or its beginning is nowhere:"
@@ -299,7 +294,7 @@ def _lost_or_nowhere(judgement: Judgement) -> list[str]:
 
 def _look(judgement: Judgement) -> Iterator[str]:
     """Yield where to look for a record that was not seen."""
-    group, at, role = judgement.group, judgement.around.at, _WANTED[judgement.cause]
+    group, at, role = judgement.group, judgement.around.at, WANTED[judgement.cause]
     is_there = role == "put" and not group.is_made_by(at.q_mgr_name)
     where, there = (" at queue manager {}", [group.made_by]) if is_there else ("", [])
     look = f"look for its record{where}: mqgroups groups --queue {{}} --status-queue MQGROUPS.{role.upper()}.NAME"
@@ -308,7 +303,7 @@ def _look(judgement: Judgement) -> Iterator[str]:
 
 def _record_lost(judgement: Judgement) -> Iterator[str]:
     """Yield the remedy for each owner that may have lost the group's record; else for the one that the operator asks about."""
-    around, role = judgement.around, _WANTED[judgement.cause]
+    around, role = judgement.around, WANTED[judgement.cause]
     did = "put" if role == "put" else "has begun"
     lost: list[SeenOwner | None] = [*may_have_lost(judgement)]
     # Of an owner whose status queue is in order, only its log says so; else it would go on with another one's group.

@@ -29,11 +29,11 @@ from mqgroups.core.group import GroupPosition
 from mqgroups.core.model import Role
 from mqgroups.core.modes import Accept
 from mqgroups.core.status import Outgoing
-from mqgroups.operate.rules.findings import _Told
+from mqgroups.operate.rules.findings import Told
 from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, MessagePlace
 
 
-class Obstacle(_Told):
+class Obstacle(Told):
     """Why a record was not rebuilt, or a group not moved; with the remedy, and what a user with more authorities would know."""
 
     # fmt: off
@@ -137,7 +137,9 @@ def interrupted_at(
     if role is Role.GET:
         _check_unused(accepted, seen, "input")
         return group, _position(group, group.first)
-    _check_made_here(group, seen.q_mgr_name)
+    if not group.is_made_by(seen.q_mgr_name):
+        found = f"a GroupId made by queue manager {group.made_by}"
+        raise CannotSalvage(Obstacle.OTHER_Q_MGR, found, f"one made by {seen.q_mgr_name}")
     if not group.has_head:
         found = f"message {group.first.msg_seq_number} as the group's first on the queue"
         if seen.hidden:
@@ -167,7 +169,7 @@ def recorded_at(
         doubt(Obstacle.NOTHING_INTERRUPTED, accepted, found, "an interrupted group")
         return None
     expected = (
-        f"group {outgoing.group_id.hex()} up to message {outgoing.msg_seq_number}, by the record of the pipe's consumer"
+        f"group {outgoing.group_id.hex()} up to message {outgoing.msg_seq_number}, by the pipe's consumer's record"
     )
     if group_id not in (None, outgoing.group_id):
         raise CannotSalvage(Obstacle.PIPE, f"that group {group_id.hex()} is asked for", expected)
@@ -180,9 +182,8 @@ def recorded_at(
         return None, position
     _check_whole(group)
     if group.has_end or group.end != MessagePlace(outgoing.msg_seq_number + 1):
-        found = (
-            f"message {group.last_msg_seq_number} of that group on the queue{', its last one' if group.has_end else ''}"
-        )
+        last = ", its last one" if group.has_end else ""
+        found = f"message {group.last_msg_seq_number} of that group on the queue{last}"
         raise CannotSalvage(Obstacle.PIPE, found, expected)
     return group, position
 
@@ -219,15 +220,8 @@ def _check_whole(group: GroupInspection) -> None:
         raise CannotSalvage(Obstacle.DISARRAY, found, "messages that can belong to one group")
     if group.gaps:
         (number, offset), to = group.gaps[0]
-        raise CannotSalvage(
-            Obstacle.GAP, f"a gap from message {number}, offset {offset}, to message {to.msg_seq_number}", "no gap"
-        )
-
-
-def _check_made_here(group: GroupInspection, q_mgr_name: str) -> None:
-    if not group.is_made_by(q_mgr_name):
-        found = f"a GroupId made by queue manager {group.made_by}"
-        raise CannotSalvage(Obstacle.OTHER_Q_MGR, found, f"one made by {q_mgr_name}")
+        found = f"a gap from message {number}, offset {offset}, to message {to.msg_seq_number}"
+        raise CannotSalvage(Obstacle.GAP, found, "no gap")
 
 
 def _check_unused(accepted: Collection[Obstacle], seen: BrowsedInstance, *kinds: str) -> None:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from embedded_tests.tables import table
 from mqembedded.admin.mqsc import parse
 from mqgroups.core.model import Role
-from mqgroups.operate.rules.findings import (
-    Severity,
-    channel_findings,
-    data_queue_findings,
-    q_mgr_findings,
-    status_queue_findings,
-)
+from mqgroups.operate.rules.findings import Severity, findings
 
 OK, WARNING, ERROR, UNSEEN = Severity.OK, Severity.WARNING, Severity.ERROR, Severity.UNSEEN
 # As DEFINE QLOCAL makes a queue, with a backout queue.
@@ -35,10 +29,10 @@ STATUS: dict[str, int | str] = {
 BOTH = (Role.PUT, Role.GET)
 
 
-def wrong(findings):
+def wrong(found):
     """Return severity, attribute and first command of what is not in order."""
     return [
-        (each.severity, each.subject.partition(": ")[2], each.mqsc[:1]) for each in findings if each.severity is not OK
+        (each.severity, each.subject.partition(": ")[2], each.mqsc[:1]) for each in found if each.severity is not OK
     ]
 
 
@@ -76,7 +70,7 @@ def wrong(findings):
         ({"INDXTYPE": "GROUPID", "PLATFORM": "MQPL_ZOS"}, BOTH, []),
         ({"CAPEXPRY": "NOLIMIT"}, BOTH, []),
         ({"CAPEXPRY": 600}, BOTH, [(WARNING, "CAPEXPRY", ("ALTER QLOCAL('Q') CAPEXPRY(NOLIMIT)",))]),
-        # The word in CUSTOM comes before the attribute (q097495).
+        # The word in CUSTOM comes before the attribute (IBM MQ, "CAPEXPRY").
         (
             {"CAPEXPRY": "NOLIMIT", "CUSTOM": "CAPEXPRY(600)"},
             BOTH,
@@ -91,31 +85,31 @@ def wrong(findings):
     ],
 )
 def test_attributes_of_a_data_queue(change, roles, expected):
-    assert wrong(data_queue_findings("Q", {**DATA, **change}, roles)) == expected
+    assert wrong(findings("QLOCAL", "Q", {**DATA, **change}, roles)) == expected
 
 
 @table(
     ("kind", "change", "expected"),
     [
         ("QMODEL", {}, []),
-        ("QLOCAL", {"DEFTYPE": "PREDEFINED"}, []),
+        ("STATUS", {"DEFTYPE": "PREDEFINED"}, []),
         ("QMODEL", {"DEFTYPE": "TEMPDYN"}, [(ERROR, "DEFTYPE", ("ALTER QMODEL('S') DEFTYPE(PERMDYN)",))]),
-        ("QLOCAL", {"DEFTYPE": "TEMPDYN"}, [(ERROR, "DEFTYPE", ())]),
-        ("QLOCAL", {"CLUSTER": "C"}, [(ERROR, "CLUSTER", ("ALTER QLOCAL('S') CLUSTER(' ') CLUSNL(' ')",))]),
-        ("QLOCAL", {"PUT": "DISABLED"}, [(ERROR, "PUT", ())]),
-        ("QLOCAL", {"MAXMSGL": 1000}, [(WARNING, "MAXMSGL", ("ALTER QLOCAL('S') MAXMSGL(4194304)",))]),
-        ("QLOCAL", {"MAXDEPTH": 63}, [(ERROR, "MAXDEPTH", ("ALTER QLOCAL('S') MAXDEPTH(5000)",))]),
+        ("STATUS", {"DEFTYPE": "TEMPDYN"}, [(ERROR, "DEFTYPE", ())]),
+        ("STATUS", {"CLUSTER": "C"}, [(ERROR, "CLUSTER", ("ALTER QLOCAL('S') CLUSTER(' ') CLUSNL(' ')",))]),
+        ("STATUS", {"PUT": "DISABLED"}, [(ERROR, "PUT", ())]),
+        ("STATUS", {"MAXMSGL": 1000}, [(WARNING, "MAXMSGL", ("ALTER QLOCAL('S') MAXMSGL(4194304)",))]),
+        ("STATUS", {"MAXDEPTH": 63}, [(ERROR, "MAXDEPTH", ("ALTER QLOCAL('S') MAXDEPTH(5000)",))]),
         ("QMODEL", {"MAXDEPTH": 64}, []),
         ("QMODEL", {"CAPEXPRY": 600}, [(ERROR, "CAPEXPRY", ("ALTER QMODEL('S') CAPEXPRY(NOLIMIT)",))]),
-        ("QLOCAL", {"CUSTOM": "CAPEXPRY(600)"}, [(ERROR, "CAPEXPRY", ("ALTER QLOCAL('S') CUSTOM(' ')",))]),
+        ("STATUS", {"CUSTOM": "CAPEXPRY(600)"}, [(ERROR, "CAPEXPRY", ("ALTER QLOCAL('S') CUSTOM(' ')",))]),
         ("QMODEL", {"STREAMQ": "COPIES"}, [(WARNING, "STREAMQ", ("ALTER QMODEL('S') STREAMQ(' ')",))]),
-        ("QLOCAL", {"TRIGGER": "YES"}, [(WARNING, "TRIGGER", ("ALTER QLOCAL('S') NOTRIGGER",))]),
+        ("STATUS", {"TRIGGER": "YES"}, [(WARNING, "TRIGGER", ("ALTER QLOCAL('S') NOTRIGGER",))]),
         ("QMODEL", {"USAGE": "XMITQ"}, [(ERROR, "USAGE", ("ALTER QMODEL('S') USAGE(NORMAL)",))]),
-        ("QLOCAL", {"MSGDLVSQ": "PRIORITY"}, [(WARNING, "MSGDLVSQ", ("ALTER QLOCAL('S') MSGDLVSQ(FIFO)",))]),
+        ("STATUS", {"MSGDLVSQ": "PRIORITY"}, [(WARNING, "MSGDLVSQ", ("ALTER QLOCAL('S') MSGDLVSQ(FIFO)",))]),
     ],
 )
 def test_attributes_of_a_status_queue(kind, change, expected):
-    assert wrong(status_queue_findings("S", kind, {**STATUS, **change})) == expected
+    assert wrong(findings(kind, "S", {**STATUS, **change})) == expected
 
 
 @table(
@@ -139,18 +133,18 @@ def test_attributes_of_a_status_queue(kind, change, expected):
     ],
 )
 def test_attributes_of_a_channel(facts, expected):
-    assert wrong(channel_findings("C", facts)) == expected
+    assert wrong(findings("CHANNEL", "C", facts)) == expected
 
 
 @table(("interval_s", "words"), [(10, "after 20 s"), (59, "after 118 s"), (60, "after 120 s"), (0, "by TCP")])
 def test_a_lost_host_is_noticed_after_what_was_negotiated(interval_s, words):
-    # IBM MQ, q015650 "Receive timeout": twice an interval below 60, else 60 seconds more
-    (found,) = channel_findings("C", {"HBINT": interval_s})
+    # IBM MQ, "Receive timeout": twice an interval below 60, else 60 seconds more
+    (found,) = findings("CHANNEL", "C", {"HBINT": interval_s})
     assert words in f"{found.found} {found.why}"
 
 
 def test_on_zos_the_queue_manager_has_to_look_for_lost_hosts_itself():
-    assert wrong(q_mgr_findings("QM1", {"PLATFORM": "MQPL_ZOS"})) == [(UNSEEN, "TCPKEEP and RCVTIME", ())]
+    assert wrong(findings("QMGR", "QM1", {"PLATFORM": "MQPL_ZOS"})) == [(UNSEEN, "TCPKEEP and RCVTIME", ())]
 
 
 @table(
@@ -163,17 +157,17 @@ def test_on_zos_the_queue_manager_has_to_look_for_lost_hosts_itself():
     ],
 )
 def test_attributes_of_a_queue_manager(facts, expected):
-    assert wrong(q_mgr_findings("QM1", facts)) == expected
+    assert wrong(findings("QMGR", "QM1", facts)) == expected
 
 
 def test_what_could_not_be_seen_is_no_finding():
-    assert list(data_queue_findings("Q", {}, BOTH)) == []
-    assert list(status_queue_findings("S", "QLOCAL", {})) == list(channel_findings("C", {})) == []
+    assert list(findings("QLOCAL", "Q", {}, BOTH)) == []
+    assert list(findings("STATUS", "S", {})) == list(findings("CHANNEL", "C", {})) == []
 
 
 def test_a_line_that_alters_is_a_command_as_it_stands():
     worse = ({"BOTHRESH": 0}, {"BOTHRESH": 4}, {"BOQNAME": ""}, {"PUT": "DISABLED", "GET": "DISABLED"})
-    found = [each for change in worse for each in data_queue_findings("Q", {**DATA, **change}, BOTH)]
+    found = [each for change in worse for each in findings("QLOCAL", "Q", {**DATA, **change}, BOTH)]
     lines = [line for each in found for line in each.remedy.splitlines() if "ALTER" in line]
     assert lines[0].endswith(" BOTHRESH(5) BOQNAME('B')")
     assert len(lines) == 5
@@ -187,7 +181,7 @@ def test_every_problem_has_a_reason_and_a_remedy():
         **DATA, "CURDEPTH": 5000, "GET": "DISABLED", "PUT": "DISABLED", "BOTHRESH": 0, "SHARE": "NO", "CLUSTER": "C",
         "DEFBIND": "NOTFIXED", "CAPEXPRY": 1, "INDXTYPE": "NONE", "PLATFORM": "MQPL_ZOS",
     }  # fmt: skip
-    found = [each for each in data_queue_findings("Q", bad, BOTH) if each.severity is not OK]
+    found = [each for each in findings("QLOCAL", "Q", bad, BOTH) if each.severity is not OK]
     assert len(found) == 8
     for each in found:
         assert each.why
