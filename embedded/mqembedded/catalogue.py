@@ -35,7 +35,7 @@ from mqembedded.wire import pcf_constants as pcf
 
 # Queues with this prefix belong to managed subscriptions, and MQCLOSE does not delete them.
 MANAGED = "SYSTEM.MANAGED."
-# The asterisk of a DynamicQName has to leave room for characters that make the name unique (topic q098150).
+# The asterisk of a DynamicQName has to leave room for characters that make the name unique (IBM MQ, "DynamicQName").
 _LAST_ASTERISK = 33
 
 
@@ -101,7 +101,7 @@ class Catalogue:
     def create_dynamic(self, model: Definition, dynamic_q_name: str, unique: str) -> Queue:
         """Create a queue from a model. An asterisk at the end of the name, in positions 1 to 33, is replaced by ``unique``.
 
-        Source: DynamicQName (topics q098150, q040850).
+        Source: DynamicQName (IBM MQ, "DynamicQName", reason code 2011).
 
         Raises:
             CatalogueError: MQRC_DYNAMIC_Q_NAME_ERROR, MQRC_OBJECT_ALREADY_EXISTS.
@@ -151,7 +151,7 @@ class Catalogue:
     ) -> None:
         """Define a queue. Attributes that are not given are taken from the queue ``like``, or from the type's default object.
 
-        Replacing a queue keeps its messages, and sets attributes that are not given in the same way (topic "DEFINE QLOCAL").
+        Replacing a queue keeps its messages, and sets attributes that are not given in the same way (IBM MQ, "DEFINE QLOCAL").
 
         Raises:
             CatalogueError: MQRCCF_OBJECT_NAME_ERROR, MQRCCF_OBJECT_WRONG_TYPE, MQRCCF_OBJECT_ALREADY_EXISTS,

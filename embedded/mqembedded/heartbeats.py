@@ -1,7 +1,7 @@
 """Heartbeats: what both ends of a client's connection agree on, and after which silence an end takes the other one for dead.
 
-Source: IBM MQ, topics "HeartbeatInterval" (q108450), "SharingConversations" (q108940), "Default behavior of client-connection and
-server-connection channels" (q001660), "Heartbeat interval" (q081890), "Receive timeout" (q015650) with APAR IT26614.
+Source: IBM MQ, "HeartbeatInterval", "SharingConversations", "Default behavior of client-connection and server-connection channels",
+"Heartbeat interval", "Receive timeout" with APAR IT26614.
 
 Not here: sending them (``serve/line.py``, ``libmqm/wire.c``).
 """

@@ -166,8 +166,8 @@ class QueueManager:
         """
         if self.quiescing:
             raise Failed(mq.MQRC_Q_MGR_QUIESCING)
-        # A client with a blank name, or an asterisk, reaches whoever listens; with a sharing group's name one of its members
-        # (topics q027500, q027560, q101760).
+        # A blank name, or one with an asterisk, reaches whichever queue manager listens; a sharing group's name reaches one of its
+        # members (IBM MQ, "Examples of MQCONN calls", "MQCONN – Connect queue manager").
         if not q_mgr_name.startswith("*") and q_mgr_name not in ("", self.name, self.queue_sharing_group):
             raise Failed(mq.MQRC_Q_MGR_NAME_ERROR)
         channel = self.catalogue.objects.of(Kind.CHANNEL).get(channel_name) if channel_name else {}
@@ -232,7 +232,7 @@ class QueueManager:
         return check
 
     def disconnect(self, connection: Connection) -> Answer:
-        """MQDISC: commit an open unit of work (or what the reading says), then close all handles (topic "MQDISC")."""
+        """MQDISC: commit an open unit of work (or what the reading says), then close all handles (IBM MQ, "MQDISC")."""
         answer = self.back_out(connection) if self.readings[MQDISC_BACKS_OUT] else self.commit(connection)
         self._close_handles(connection)
         with self.lock:
@@ -315,7 +315,7 @@ class QueueManager:
         """Return the connection's unit of work with room for this many more messages; start one if there is none.
 
         Raises:
-            Failed: MQRC_SYNCPOINT_LIMIT_REACHED (MAXUMSGS), MQRC_BACKED_OUT (it cannot be committed any more; topic q040770).
+            Failed: MQRC_SYNCPOINT_LIMIT_REACHED (MAXUMSGS), MQRC_BACKED_OUT (it cannot be committed any more; reason code 2003).
         """
         if connection.unit_of_work is None:
             connection.unit_of_work = UnitOfWork()

@@ -3,8 +3,8 @@
 The way to a queue manager is the transmission queue that a definition names, else the local queue of its name, else the cluster,
 else DEFXMITQ. Nothing here asks whether the queue exists there: only the other queue manager finds out.
 
-Source: IBM MQ, topics "Name resolution" (q025990), "Opening remote queues" (q026110), "XmitQName" (q103620), reason codes 2086,
-2087, 2091, 2092, 2184, 2196 to 2199. Not here: cluster queues and their instances (``cluster/routing.py``).
+Source: IBM MQ, "Name resolution", "Opening remote queues", "XmitQName", reason codes 2086, 2087, 2091, 2092, 2184, 2196 to 2199.
+Not here: cluster queues and their instances (``cluster/routing.py``).
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ dropped, and the command server continues.
 
 Not here: what commands do (``commands/``), the format of messages (``pcf.py``).
 
-Source: IBM MQ, topics "Responses" (q020030), "Standard responses", "The message descriptor of a PCF command message". Commands
-of type MQCFT_COMMAND_XR get standard responses too, as from queue managers on Multiplatforms; on z/OS there are extended
-responses only ("Extended responses", q020050): an item for each row, or a message that says what is wrong, and then a summary.
+Source: IBM MQ, "Responses", "Standard responses", "The message descriptor of a PCF command message". Commands of type
+MQCFT_COMMAND_XR get standard responses too, as from queue managers on Multiplatforms; on z/OS there are extended responses only
+(IBM MQ, "Extended responses"): an item for each row, or a message that says what is wrong, and then a summary.
 """
 
 from __future__ import annotations

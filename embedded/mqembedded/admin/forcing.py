@@ -4,8 +4,8 @@ An application does not notice most changes. A change of what a name leads to, o
 calls with them end with MQRC_OBJECT_CHANGED. Without FORCE the command is refused then. REFRESH CLUSTER discards what is known of
 other members, so handles that lead to them become invalid too.
 
-Source: IBM MQ, topics "ALTER queues" (q085330), "Forcing changes to queue properties", MQOPEN (q101870), q041120, q047310,
-"REFRESH CLUSTER" (q086470). Unverified: that an MQGET that waits ends at once; that RNAME, RQMNAME and XMITQ are alike.
+Source: IBM MQ, "ALTER queues", "Forcing changes to queue properties", "MQOPEN", reason code 2041, "REFRESH CLUSTER". Unverified: that
+an MQGET that waits ends at once; that RNAME, RQMNAME and XMITQ are alike.
 """
 
 from __future__ import annotations

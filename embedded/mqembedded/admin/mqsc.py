@@ -5,9 +5,9 @@ is not here (listeners, services, channel authentication records, other types of
 and the same file must serve both. Any other command is an error that names its line. Start files and ``mqembedded mqsc``
 are read alike. Not here: carrying out commands (``mqsc_commands.py``, ``commands/display.py``).
 
-Syntax as in IBM MQ, topic "Building command scripts": a command continues on the next line after ``+`` (leading blanks of that
-line are dropped) or ``-`` (they are kept); ``*`` in the first column starts a comment; names in quotes keep their case, others
-are folded to upper case; ``;`` ends a command. END ends the text (topic "Using MQSC commands interactively", q020660).
+Syntax as in IBM MQ, "Building command scripts": a command continues on the next line after ``+`` (leading blanks of that line are
+dropped) or ``-`` (they are kept); ``*`` in the first column starts a comment; names in quotes keep their case, others are folded to
+upper case; ``;`` ends a command. END ends the text (IBM MQ, "Using MQSC commands interactively").
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def run(q_mgr: QueueManager, commands: Iterable[Command]) -> list[tuple[Command,
             ignored = _not_kept(command) if _run(q_mgr, command) else [""]
             without_effect += [(command, keyword) for keyword in ignored]
         except CatalogueError as error:
-            # IGNSTATE(YES): the command succeeds if what it would bring about is so already (topic "DELETE queues").
+            # IGNSTATE(YES): the command succeeds if what it would bring about is so already (IBM MQ, "DELETE queues").
             if command.parameters.get("IGNSTATE") != "YES" or error.reason not in _WHAT_IS_NOT_THERE:
                 raise refused(command, str(error)) from error
     return without_effect

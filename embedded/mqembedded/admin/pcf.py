@@ -7,8 +7,7 @@ all names and descriptions here.
 
 Not here: the parameters of each command (``commands/``), where messages come from (``command_server.py``).
 
-Source: IBM MQ, "Structures for commands and responses" (topic q088570) and the topics of MQCFH, MQCFIN and so on; "PCF reason
-codes".
+Source: IBM MQ, "Structures for commands and responses" and the topics of MQCFH, MQCFIN and so on; "PCF reason codes".
 """
 
 from __future__ import annotations
@@ -50,8 +49,8 @@ _STRING_OPERATORS = (
 class PCFError(Exception):
     """A command is refused; ``reason`` is the MQRCCF or MQRC code.
 
-    ``error_parameter`` and ``error_value`` are identifier and value of the MQCFIN that an error response may have. It says
-    which parameter, or which selector in a list, was wrong (topic "Standard responses").
+    ``error_parameter`` and ``error_value`` are identifier and value of the MQCFIN that an error response may have. It says which
+    parameter, or which selector in a list, was wrong (IBM MQ, "Standard responses").
     """
 
     def __init__(self, reason: int, error_value: int = 0, error_parameter: int = pcf.MQIACF_PARAMETER_ID) -> None:

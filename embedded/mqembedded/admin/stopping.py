@@ -4,9 +4,8 @@ A connection that is stopped is lost to its application: the next call ends with
 backed out. A channel that is stopped with MODE(QUIESCE) first lets calls that ask for it end with MQRC_CONNECTION_QUIESCING. Not
 here: the form of the commands (``mqsc_commands.py``, ``commands/``), the channels of a cluster (``cluster/control.py``).
 
-Source: IBM MQ, topics "STOP CONN" (q086790), "STOP CHANNEL" (q086750), "Stopping MQI channels" (q003260), "START CHANNEL".
-Unverified: that a stopped channel is startable again after a restart; 4064 for a channel that nobody uses; how many seconds
-"a few" are.
+Source: IBM MQ, "STOP CONN", "STOP CHANNEL", "Stopping MQI channels", "START CHANNEL". Unverified: that a stopped channel is
+startable again after a restart; 4064 for a channel that nobody uses; how many seconds "a few" are.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from mqembedded.wire import pcf_constants as cf
 
 MODES = {"FORCE": cf.MQMODE_FORCE, "QUIESCE": cf.MQMODE_QUIESCE, "TERMINATE": cf.MQMODE_TERMINATE}
 STATUSES = {"STOPPED": cf.MQCHS_STOPPED, "INACTIVE": cf.MQCHS_INACTIVE}
-# After MODE(QUIESCE) an application that has not ended by itself "after a few seconds" loses its connection (q003260).
+# After MODE(QUIESCE) an application that has not ended by itself "after a few seconds" loses its connection (IBM MQ, "Stopping MQI
+# channels").
 QUIESCES_S = 5.0
 
 

@@ -1,7 +1,7 @@
 """MQCB and MQCTL: registering callbacks, and starting and stopping them. ``dispatching.py`` chooses the next callback.
 
-Sources: IBM MQ, topics "MQCB" (q101720), "MQCTL" (q101790), "MQCBD", "MQCTLO", and the reason codes' own. Unverified: whatever
-is marked so below, and which reason code is returned if several apply.
+Sources: IBM MQ, "MQCB", "MQCTL", "MQCBD", "MQCTLO", and the reason codes' own. Unverified: whatever is marked so below, and which
+reason code is returned if several apply.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _callback(q_mgr: QueueManager, connection: Connection, cbd: bytes, hobj: int
         raise Failed(mq.MQRC_CBD_OPTIONS_ERROR)
     named = bool(text_field(name))
     if named == bool(function):
-        # Exactly one of the two must be given (topic q094580).
+        # Exactly one of the two must be given (IBM MQ, "MQCBD").
         raise Failed(mq.MQRC_CALLBACK_ROUTINE_ERROR)
     if named:
         # Functions are not looked up by name in libraries.

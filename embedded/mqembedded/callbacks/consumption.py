@@ -6,7 +6,7 @@ it that it was registered, started, stopped or deregistered. They are *owed*: th
 else. The other calls bring messages and events, while the connection is started. Not here: which verb causes which call
 (``consuming.py``).
 
-Sources: IBM MQ, topics "MQCB" (q101720), "MQCTL" (q101790), "MQCBC", "CallType" (q094380), "State" (q094450).
+Sources: IBM MQ, "MQCB", "MQCTL", "MQCBC", "CallType", "State".
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Text (MQFMT_STRING), PCF (MQFMT_ADMIN) and MQRFH2 headers with what they describ
 conversion is returned unconverted, with IBM MQ's warning for it: MQRC_FORMAT_ERROR for data without a format, MQRC_NOT_CONVERTED
 for formats that are unknown here. A character that the target set does not have is replaced by the target's substitute character.
 
-Source: IBM MQ, topics "Conversion processing" (q104070), "MQRFH2" (q099240) and those of the reason codes 2110, 2111, 2115, 2119,
+Source: IBM MQ, "Conversion processing", "MQRFH2" and those of the reason codes 2110, 2111, 2115, 2119,
 2272. Of an MQRFH2 in the requested form only the description of the data right behind it is looked at (support page 212795).
 Unverified: the reason if there is no conversion behind a header. IBM MQ refuses to convert between languages (850 to 1025).
 """

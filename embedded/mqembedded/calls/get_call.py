@@ -111,7 +111,7 @@ class Get:
             raise Failed(mq.MQRC_INCONSISTENT_BROWSE)
 
     def _match(self) -> Match:
-        """Return what the match options select; MQMI_NONE, MQCI_NONE and MQGI_NONE match anything (topic q096750)."""
+        """Return what the match options select; MQMI_NONE, MQCI_NONE and MQGI_NONE match anything (IBM MQ, "MatchOptions")."""
         chosen, md = self.gmo.match_options, self.md
         if not chosen:
             return ANYTHING
@@ -135,7 +135,7 @@ class Get:
         self.handle.waits = False
 
     def turn(self) -> Turn:
-        """Return when this call looks, among waiting calls; a locking browse does not count as a browse (q096780)."""
+        """Return when this call looks, among waiting calls; a locking browse does not count as a browse (IBM MQ, "MQGMO options")."""
         if self.browses and not self.options & mq.MQGMO_LOCK:
             return Turn.BROWSE
         return Turn.SPECIFIC if self._goes_on_with() is not None or self.match != ANYTHING else Turn.GENERAL

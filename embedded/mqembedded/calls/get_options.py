@@ -1,4 +1,4 @@
-"""MQGMO options: groups of options, and which options may be combined (IBM MQ, topics "MQGMO options", q103830)."""
+"""MQGMO options: groups of options, and which options may be combined (IBM MQ, "MQGMO options")."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOT_WITH_MARKS = (
     | mq.MQGMO_LOCK
     | mq.MQGMO_UNLOCK
 )
-# These two options exist on z/OS only (topic "MQGMO options").
+# These two options exist on z/OS only (IBM MQ, "MQGMO options").
 _NOT_HERE = mq.MQGMO_SET_SIGNAL | mq.MQGMO_MARK_SKIP_BACKOUT
 _KNOWN = (
     mq.MQGMO_WAIT
@@ -89,7 +89,7 @@ def check_get(
         raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
     if not has_number:
         raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
-    # When the message token can be a criterion: topic q096770.
+    # When the message token can be a criterion: "MsgToken".
     if matches & mq.MQMO_MATCH_MSG_TOKEN and gmo_version < 3:
         raise Failed(mq.MQRC_WRONG_GMO_VERSION)
     if matches & mq.MQMO_MATCH_MSG_TOKEN and options & mq.MQGMO_WAIT:
@@ -109,7 +109,7 @@ def check_get(
 
 
 def check_get_options(options: int) -> None:
-    """Raise Failed with MQRC_OPTIONS_ERROR for a combination that MQGET refuses (topic q103830)."""
+    """Raise Failed with MQRC_OPTIONS_ERROR for a combination that MQGET refuses (IBM MQ, "Rules for validating MQI options")."""
     syncpoint = options & (mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT)
     if (
         options & ~_KNOWN

@@ -28,7 +28,7 @@ from mqembedded.wire.structures import (
 def get(
     q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, gmo_raw: bytes, buffer_length: int
 ) -> Answer:
-    """MQGET (IBM MQ, topic "MQGET")."""
+    """MQGET (IBM MQ, "MQGET")."""
     try:
         gmo = GetMessageOptions.read(gmo_raw)
     except StructureError as error:

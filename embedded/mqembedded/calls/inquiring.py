@@ -46,7 +46,7 @@ def _is_integer(selector: int) -> bool:
     return mq.MQIA_FIRST <= selector <= mq.MQIA_LAST
 
 
-# The attributes that MQINQ returns for a cluster queue without a local instance (topic "MQINQ and clusters").
+# The attributes that MQINQ returns for a cluster queue without a local instance (IBM MQ, "MQINQ and clusters").
 _OF_CLUSTER_QUEUES = (
     mq.MQIA_DEF_BIND,
     mq.MQIA_DEF_PERSISTENCE,
@@ -117,7 +117,7 @@ def inquire(
     int_attr_count: int,
     char_attr_length: int,
 ) -> Answer:
-    """MQINQ (IBM MQ, topic "MQINQ"): integers in the order of their selectors, then character values one after the other.
+    """MQINQ (IBM MQ, "MQINQ"): integers in the order of their selectors, then character values one after the other.
 
     A selector has to be valid for the type of object (2067). If only queues of other types have the attribute, its value is -1
     or asterisks. That is a warning, and so is too little room; of several the first of 2068, 2022, 2008 is returned.
@@ -183,7 +183,7 @@ def _values(q_mgr: QueueManager, handle: Handle) -> Mapping[int, ObjectValue]:
 
 
 def _queue_values(handle: Handle, queue: Queue) -> dict[int, Value]:
-    """Return the attributes that MQINQ can return for a queue handle; those of an alias are its own (topic "MQINQ")."""
+    """Return the attributes that MQINQ can return for a queue handle; those of an alias are its own (IBM MQ, "MQINQ")."""
     if handle.opened_values is queue.values:
         return {**object_values(queue), mq.MQCA_Q_NAME: handle.opened_name}
     return {
@@ -239,7 +239,7 @@ def q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
 def set_attributes(
     q_mgr: QueueManager, connection: Connection, hobj: int, selectors_raw: bytes, int_attrs: bytes, char_attrs: bytes
 ) -> Answer:
-    """MQSET (IBM MQ, topic "MQSET"): sets all given attributes or none."""
+    """MQSET (IBM MQ, "MQSET"): sets all given attributes or none."""
     with q_mgr.lock:
         handle, queue = connection.queue_handle(hobj)
         if not handle.options & mq.MQOO_SET:

@@ -70,7 +70,7 @@ def check_group_fields(md: MessageDescriptor, body: bytes, *, logical_order: boo
         return
     not_last = not flags & mq.MQMF_LAST_SEGMENT
     if md.msg_type == mq.MQMT_REPORT:
-        # Topic q097590. Unverified: that such a segment may be empty because its data is another message's.
+        # Topic "OriginalLength". Unverified: that such a segment may be empty because its data is another message's.
         if md.original_length < max(len(body), not_last):
             raise Failed(mq.MQRC_ORIGINAL_LENGTH_ERROR)
     elif not body and not_last:

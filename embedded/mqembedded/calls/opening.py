@@ -31,7 +31,7 @@ _KNOWN = (
     | _BIND
     | _READ_AHEAD
     | _PASS_OR_SET_CONTEXT
-    # AlternateUserId counts for the authority to open, not for context (topics q098140, q097700).
+    # AlternateUserId counts for the authority to open, not for context (IBM MQ, "AlternateUserId", "UserIdentifier").
     | mq.MQOO_ALTERNATE_USER_AUTHORITY
     | mq.MQOO_CO_OP
     | mq.MQOO_SAVE_ALL_CONTEXT
@@ -50,7 +50,7 @@ def at_most_one(options: int, among: int) -> bool:
 
 
 def check_open_options(options: int) -> None:
-    """Raise Failed with MQRC_OPTIONS_ERROR for a combination that MQOPEN refuses (topic q103830)."""
+    """Raise Failed with MQRC_OPTIONS_ERROR for a combination that MQOPEN refuses (IBM MQ, "Rules for validating MQI options")."""
     if (
         options & ~_KNOWN
         or not options & (USES | _BIND)
@@ -76,7 +76,7 @@ def descriptor(raw: bytes) -> ObjectDescriptor:
 
 
 def open_object(q_mgr: QueueManager, connection: Connection, od_raw: bytes, options: int) -> Answer:
-    """MQOPEN of any object except a topic (IBM MQ, topic "MQOPEN")."""
+    """MQOPEN of any object except a topic (IBM MQ, "MQOPEN")."""
     return open_described(q_mgr, connection, descriptor(od_raw), options)
 
 
@@ -223,7 +223,7 @@ def _refuse(reason: int) -> None:
 def _claim_input(q_mgr: QueueManager, connection: Connection, queue: Queue, options: int) -> bool:
     """Count one more input handle; return whether it is exclusive. Raises Failed with MQRC_OBJECT_IN_USE.
 
-    On a queue that is not shareable every input handle is exclusive (topic q041130).
+    On a queue that is not shareable every input handle is exclusive (reason code 2042).
     """
     wanted = options & INPUT
     if wanted == mq.MQOO_INPUT_AS_Q_DEF:
@@ -241,7 +241,7 @@ def _claim_input(q_mgr: QueueManager, connection: Connection, queue: Queue, opti
 
 
 def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options: int) -> Answer:
-    """MQCLOSE (IBM MQ, topic "MQCLOSE"). A group left unterminated in logical order is a warning (Tables 2 and 17)."""
+    """MQCLOSE (IBM MQ, "MQCLOSE"). A group left unterminated in logical order is a warning (Tables 2 and 17)."""
     with q_mgr.lock:
         handle = connection.handle(hobj)
         known = _CLOSE_OPTIONS | _CLOSE_SUB_OPTIONS

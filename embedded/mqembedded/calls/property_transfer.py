@@ -2,8 +2,8 @@
 
 Not here: the verbs on message handles (``message_properties.py``), what a delivery does (``properties/control.py``).
 
-Source: IBM MQ, topics "Action" (q098680), "OriginalMsgHandle" (q098740), "MsgHandle" (q096760). Unverified: that an action
-other than MQACTP_NEW without an original handle is MQRC_HMSG_ERROR, and that MQPUT checks names that MQSETMP did not validate.
+Source: IBM MQ, "Action", "OriginalMsgHandle", "MsgHandle". Unverified: that an action other than MQACTP_NEW without an original
+handle is MQRC_HMSG_ERROR, and that MQPUT checks names that MQSETMP did not validate.
 """
 
 from __future__ import annotations
@@ -140,6 +140,6 @@ def properties_wanted(
     how = delivery(gmo.options, control, has_handle=given is not None)
     if given is None or how not in (Delivery.IN_HANDLE, Delivery.OTHERS_IN_HANDLE):
         return how, None
-    # MQGET empties the handle before it looks for a message, even if it finds none (topic q096760).
+    # MQGET empties the handle before it looks for a message, even if it finds none (IBM MQ, "MsgHandle").
     given.clear()
     return how, given

@@ -1,4 +1,4 @@
-"""Reading MQMD and MQPMO for MQPUT and MQPUT1, and checking combinations of MQPMO options (IBM MQ, topic q103830)."""
+"""Reading MQMD and MQPMO for MQPUT and MQPUT1, and checking combinations of MQPMO options (IBM MQ, "Rules for validating MQI options")."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KNOWN = (
     | _CONTEXTS
     | _NOT_YET
     | _PUBLISHING
-    # No authority is checked, and AlternateUserId does not count for context (topics q098140, q097700).
+    # No authority is checked, and AlternateUserId does not count for context (IBM MQ, "AlternateUserId", "UserIdentifier").
     | mq.MQPMO_ALTERNATE_USER_AUTHORITY
     | mq.MQPMO_NEW_MSG_ID
     | mq.MQPMO_NEW_CORREL_ID
@@ -55,7 +55,7 @@ def put_structures(md_raw: bytes, pmo_raw: bytes, platform: Platform) -> tuple[M
 
 
 def check_put_options(pmo: PutMessageOptions) -> None:
-    """Raise Failed for MQPMO options that IBM MQ refuses (topic q103830) or that are not supported."""
+    """Raise Failed for MQPMO options that IBM MQ refuses (IBM MQ, "Rules for validating MQI options") or that are not supported."""
     _check(pmo.options, pmo.recs_present)
 
 

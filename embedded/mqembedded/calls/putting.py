@@ -61,7 +61,7 @@ _SEGMENT_UNIT = 16
 
 
 def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes) -> Answer:
-    """MQPUT (IBM MQ, topic "MQPUT")."""
+    """MQPUT (IBM MQ, "MQPUT")."""
     md, pmo = put_structures(md_raw, pmo_raw, q_mgr.platform)
     with q_mgr.lock:
         handle, _ = connection.queue_handle(hobj)
@@ -108,7 +108,7 @@ def _put_on_handle(
 def put1(
     q_mgr: QueueManager, connection: Connection, od_raw: bytes, md_raw: bytes, pmo_raw: bytes, data: bytes
 ) -> Answer:
-    """MQPUT1 (IBM MQ, topic "MQPUT1"): open, put, close; without logical order, and without a check of group state."""
+    """MQPUT1 (IBM MQ, "MQPUT1"): open, put, close; without logical order, and without a check of group state."""
     od = descriptor(od_raw)
     md, pmo = put_structures(md_raw, pmo_raw, q_mgr.platform)
     if od.object_type != mq.MQOT_Q:
@@ -136,7 +136,7 @@ def _open_and_put(
     read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
     with q_mgr.lock:
         check_open(q_mgr, connection, od, options_of_put1(pmo.options))
-        # Opened with MQOO_BIND_NOT_FIXED, whatever DEFBIND says (topic "DEFBIND").
+        # Opened with MQOO_BIND_NOT_FIXED, whatever DEFBIND says (IBM MQ, "DEFBIND").
         handle, queue = open_queue(q_mgr, connection, od, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
         try:
             check_context(connection, handle, pmo, put1=True)
@@ -262,12 +262,11 @@ def _put(
         if duplicate and _is_there(queue, identity):
             raise Failed(duplicate)
     pieces = _pieces(queue, md, body)
-    # Only at the start of the put: its segments may exceed MAXDEPTH (topic "CurrentQDepth").
+    # Only at the start of the put: its segments may exceed MAXDEPTH (IBM MQ, "CurrentQDepth").
     if queue.depth >= queue.integer(mq.MQIA_MAX_Q_DEPTH):
         raise Failed(mq.MQRC_Q_FULL)
     if len(pieces) > 1 and not in_unit_of_work and connection.unit_of_work:
-        # The segments must appear together, which needs a unit of work of its own, but the application's is open (topic
-        # q042870).
+        # The segments must appear together. That needs a unit of work of its own, but the application's is open (reason code 2255).
         raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
     # A message for another queue manager is reported when it arrives there.
     reported = len(pieces) if away is None and is_confirmed(COA, md.report, md.format) else 0

@@ -10,10 +10,9 @@ report, one is made. Without a dead-letter queue the batch is refused, and the c
 instance is put inhibited or gone when the message arrives, the message goes to another instance, provided that there is one and
 the message was not bound by MQOPEN. That is how a group can be split that MQOO_BIND_ON_GROUP kept together.
 
-Source: IBM MQ, topics "What happens when a message cannot be delivered?" (q015720), "Dead-letter queues" (q002680), "MQOPEN and
-clusters" (q027030, its note), "Example of a cluster with more than one instance of a queue", "Channel message sequence
-numbering" (q015480), "Nonpersistent message speed (NPMSPEED)". Unverified: that a group's message goes to another instance at
-once, without retry.
+Source: IBM MQ, "What happens when a message cannot be delivered?", "Dead-letter queues", "MQOPEN and clusters" (its note),
+"Example of a cluster with more than one instance of a queue", "Channel message sequence numbering", "Nonpersistent message speed
+(NPMSPEED)". Unverified: that a group's message goes to another instance at once, without retry.
 
 Not here: sending (``sender.py``), frames (``serve/server.py``).
 """

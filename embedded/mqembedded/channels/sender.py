@@ -11,9 +11,9 @@ another instance of their queue, and all others wait here. A batch in doubt wait
 
 Tests can slow down a channel, shuffle the messages that it sends, and cut it while a batch is in doubt.
 
-Source: IBM MQ, topics "Channel message sequence numbering" (q015480), "In-doubt channels", "What happens when a cluster queue
-manager fails" (q039330), "MQOPEN and clusters". Unverified: when exactly messages are given to another instance. Not here: the
-receiving end (``receiver.py``).
+Source: IBM MQ, "Channel message sequence numbering", "In-doubt channels", "What happens when a cluster queue manager fails",
+"MQOPEN and clusters". Unverified: when exactly messages are given to another instance. Not here: the receiving end
+(``receiver.py``).
 """
 
 from __future__ import annotations

@@ -3,10 +3,9 @@
 Not here: the choice for each message (``messages/route.py``), queue managers that are named, remote queues
 (``remote_queues.py``).
 
-Source: IBM MQ, topics "Name resolution" (q025990), "MQOPEN and clusters" (q027030), "MQOPEN option for cluster queue"
-(q026010), "Logical and physical ordering" (MQOO_BIND_ON_GROUP), reason codes 2085, 2189, 2268, 2270. Unverified:
-that without a local instance the attributes of the first one by queue manager name count; that a cluster queue opened with
-MQOO_BIND_ON_GROUP has no ResolvedQMgrName yet; 2268 from MQPUT.
+Source: IBM MQ, "Name resolution", "MQOPEN and clusters", "MQOPEN option for cluster queue", "Logical and physical ordering"
+(MQOO_BIND_ON_GROUP), reason codes 2085, 2189, 2268, 2270. Unverified: that without a local instance the attributes of the first one
+by queue manager name count; that a cluster queue opened with MQOO_BIND_ON_GROUP has no ResolvedQMgrName yet; 2268 from MQPUT.
 """
 
 from __future__ import annotations

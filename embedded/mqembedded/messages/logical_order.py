@@ -1,9 +1,9 @@
 """Groups and segments of a queue handle: the state that it keeps between calls, and which calls that state allows.
 
 For every object handle the queue manager keeps three separate sets of group and segment information: one of the last successful
-MQPUT, one of the last successful MQGET that removed a message, and one of the last that browsed a message. ``GroupState`` is
-one such set. The functions here are the tables of IBM MQ, topics "Logical and physical ordering" (Tables 1 and 2) and, for IBM
-i, "GMOPT" (MQGMO Options: Tables 16 and 17), from values to values.
+MQPUT, one of the last successful MQGET that removed a message, and one of the last that browsed a message. ``GroupState`` is one
+such set. The functions here are the tables of IBM MQ, "Logical and physical ordering" (Tables 1 and 2) and, for IBM i, "GMOPT"
+(MQGMO Options: Tables 16 and 17), from values to values.
 
 If several of MQRC_INCOMPLETE_MSG, MQRC_INCOMPLETE_GROUP, MQRC_INCONSISTENT_PERSISTENCE, MQRC_INCONSISTENT_UOW apply, IBM
 documents only that the first comes before the second. The rest is a reading, ``PRECEDENCE``.
@@ -60,7 +60,7 @@ _IN_NO_GROUP = Identity(bytes(24), 1, 0)
 
 
 def stored_flags(msg_flags: int) -> int:
-    """Return the flags in their stored form: the last message in a group is also flagged as in a group (topic q097540)."""
+    """Return the flags in their stored form: the last message in a group is also flagged as in a group (IBM MQ, "MsgFlags")."""
     if msg_flags & mq.MQMF_LAST_MSG_IN_GROUP:
         msg_flags |= mq.MQMF_MSG_IN_GROUP
     if msg_flags & mq.MQMF_LAST_SEGMENT:

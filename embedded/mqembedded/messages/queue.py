@@ -139,7 +139,7 @@ class Message:
     def extent(self) -> int:
         """The number of bytes of its logical message that it represents.
 
-        That is its own length; for a report on a segment, it is OriginalLength (topic q022880).
+        That is its own length; for a report on a segment, it is OriginalLength (IBM MQ, "Reports and segmented messages").
         """
         if self.msg_flags & IS_SEGMENT and self.feedback != NO_REPORT:
             original_length: int = _ORIGINAL_LENGTH.unpack_from(self.md, _ORIGINAL_LENGTH_OFFSET)[0]
@@ -297,8 +297,8 @@ class Queue:
     def expires_at_s(self, expiry: int, opened: Mapping[int, Value] | None = None) -> float | None:
         """Return when a message with this Expiry expires that is put now; None for never.
 
-        The lowest CAPEXPRY of the objects that a put goes through limits any Expiry (topic q097495): of this queue, and of
-        the one that was opened, whose attributes are ``opened``.
+        The lowest CAPEXPRY of the objects that a put goes through limits any Expiry (IBM MQ, "Enforcing lower expiration times"):
+        of this queue, and of the one that was opened, whose attributes are ``opened``.
         """
         own = None if expiry == mq.MQEI_UNLIMITED else expiry
         limits = [own, cap_on_expiry(self.values), cap_on_expiry(opened or {})]
@@ -360,7 +360,7 @@ class Queue:
     def expire(self, now_s: float) -> list[Message]:
         """Remove the expired messages from the queue, and return them.
 
-        Expired messages stay until somebody looks for messages; until then they count in ``depth`` (topic q097490).
+        Expired messages stay until somebody looks for messages; until then they count in ``depth`` (IBM MQ, "Expiry").
         """
         expired: list[Message] = []
         if not self._expiring:

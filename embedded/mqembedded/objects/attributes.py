@@ -4,7 +4,7 @@ One table serves MQSC, PCF, MQINQ and MQSET. Every attribute in it is stored and
 ``WITHOUT_EFFECT`` in ``kinds.py`` lists those that do not change what the queue manager *does*. Not here: MQSC syntax
 (``admin/mqsc.py``).
 
-Source: IBM MQ, topics "Attributes for queues" and "DEFINE QLOCAL" and its siblings.
+Source: IBM MQ, "Attributes for queues" and "DEFINE QLOCAL" and its siblings.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ALL = frozenset({LOCAL, MODEL, ALIAS})
 _DEFINED = frozenset({LOCAL, ALIAS, REMOTE})
 _FOR_PUTS = _ALL | {REMOTE}
 TYPE_NAMES = {LOCAL: "QLOCAL", MODEL: "QMODEL", ALIAS: "QALIAS", REMOTE: "QREMOTE"}
-# DEFINE without LIKE takes what it does not name from these objects, which a site may have altered (topic q020830).
+# DEFINE without LIKE takes the other attributes from these objects, which a site may have altered (IBM MQ, "DEFINE QLOCAL").
 DEFAULT_QUEUES = {
     LOCAL: "SYSTEM.DEFAULT.LOCAL.QUEUE",
     MODEL: "SYSTEM.DEFAULT.MODEL.QUEUE",
@@ -286,7 +286,8 @@ def supplied_values(queue_type: int) -> dict[int, Value]:
 def cap_on_expiry(values: Mapping[int, Value]) -> int | None:
     """Return the most that Expiry may be for messages put through a queue, in tenths of a second; None if nothing limits it.
 
-    The word in CUSTOM, which every release knows, comes before the attribute of 9.3.1 and later (topic q097495).
+    The word in CUSTOM, which every release knows, comes before the attribute of 9.3.1 and later (IBM MQ, "Enforcing lower
+    expiration times").
     """
     custom = _CUSTOM_CAP.search(str(values.get(mq.MQCA_CUSTOM, "")))
     if custom:

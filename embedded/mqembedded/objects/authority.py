@@ -5,9 +5,8 @@ several profiles of an entity match an object, only the most specific one counts
 together. Not here: the authorities that a call needs (``calls/permission.py``), the form of commands
 (``admin/commands/authority.py``).
 
-Source: IBM MQ, topics "Using OAM generic profiles" (q013500), "Profile priorities" (q013520), "SET AUTHREC" (q086620),
-"setmqaut" (q083500). Unverified: that the most specific profile is chosen for each entity by itself; which authorities ALLMQI
-and ALLADM are for each type of object.
+Source: IBM MQ, "Using OAM generic profiles", "Profile priorities", "SET AUTHREC", "setmqaut". Unverified: that the most specific
+profile is chosen for each entity by itself; which authorities ALLMQI and ALLADM are for each type of object.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def applicable(object_type: str) -> frozenset[str]:
 
 
 def meant_by(object_type: str, words: Iterable[str]) -> frozenset[str]:
-    """Return the authorities that words of MQSC mean. ALL and ALLADM do not include CRT (topic "CMQZC").
+    """Return the authorities that words of MQSC mean. ALL and ALLADM do not include CRT (IBM MQ, "CMQZC").
 
     Raises:
         ValueError: there is no such authority for objects of this type.
@@ -170,7 +169,7 @@ class Authorities:
     """The authority records of one queue manager. Called under its lock."""
 
     def __init__(self, store: Store, *, of_groups: bool = False) -> None:
-        """``of_groups``: what a principal is given, its primary group is given (topic q027780)."""
+        """``of_groups``: what a principal is given, its primary group is given (IBM MQ, "Installable services")."""
         self._store = store
         self._of_groups = of_groups
         self._records: dict[RecordKey, frozenset[str]] = {}

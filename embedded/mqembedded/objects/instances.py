@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mqembedded import constants as mq
 from mqembedded.objects.attributes import Value
 
-# The attributes of a cluster queue that a member advertises; MQINQ returns some of them (topic "MQINQ and clusters").
+# The attributes of a cluster queue that a member advertises; MQINQ returns some of them (IBM MQ, "MQINQ and clusters").
 ADVERTISED = (
     mq.MQCA_Q_DESC,
     mq.MQIA_INHIBIT_PUT,

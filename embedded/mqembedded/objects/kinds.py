@@ -4,8 +4,7 @@ topics.
 The tables have the same form as the one for queues in ``attributes.py``. Most attributes are stored, can be inquired, and
 change nothing: ``WITHOUT_EFFECT`` lists them.
 
-Source: IBM MQ, topics "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE PROCESS", "DEFINE AUTHINFO",
-"DEFINE TOPIC".
+Source: IBM MQ, "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE PROCESS", "DEFINE AUTHINFO", "DEFINE TOPIC".
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@ A folder holds properties if its name or an attribute says so; other folders can
 
 Not here: the header that contains folders (``rfh2.py``).
 
-Source: IBM MQ, topics "NameValueData" (q099320), "Supported MQRFH2 folders" (q104150), "Mapping from property names to MQRFH2
-folder and element names" (q104190), "MQRFH2 folder restrictions" (q104170). Unverified: the order of attributes, and the words
-that stand for the values of MQPD's fields.
+Source: IBM MQ, "NameValueData", "Supported MQRFH2 folders", "Mapping from property names to MQRFH2 folder and element names",
+"MQRFH2 folder restrictions". Unverified: the order of attributes, and the words that stand for the values of MQPD's fields.
 """
 
 from __future__ import annotations
@@ -187,7 +186,7 @@ def _unescaped(value: str) -> str:
 
 
 def holds_properties(folder: Element) -> bool:
-    """Whether a folder contains message properties ("Supported MQRFH2 folders")."""
+    """Whether a folder contains message properties (IBM MQ, "Supported MQRFH2 folders")."""
     return folder.name in _PROPERTY_FOLDERS or folder.attributes.get("content") == "properties"
 
 

@@ -43,7 +43,7 @@ class MessageHandle:
     def descriptor_field(self, path: Path) -> Property:
         """Return a field of the descriptor of the message that was got, such as ``Root.MQMD.MsgId``.
 
-        Character fields keep their trailing blanks, MQBYTEn fields are byte strings (types: reason code 2473, q044840).
+        Character fields keep their trailing blanks, MQBYTEn fields are byte strings (types: reason code 2473).
 
         Raises:
             PropertyError: MQRC_PROPERTY_NOT_AVAILABLE, there is no such field, or no message.

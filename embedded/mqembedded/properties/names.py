@@ -6,7 +6,7 @@ dot is in the folder ``usr``. Inside the queue manager a name is its path, a tup
 
 Not here: values (``values.py``), sets of properties (``sets.py``).
 
-Source: IBM MQ, topics "Property names" (q022940), "Property name restrictions" (q022950), reason code 2442 (q044620).
+Source: IBM MQ, "Property names", "Property name restrictions", reason code 2442.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def matcher(pattern: str) -> Callable[[Path], bool]:
 
 
 def check_length(name: bytes) -> None:
-    """Raise PropertyError with MQRC_PROPERTY_NAME_LENGTH_ERR for a name that is empty or too long (q045140)."""
+    """Raise PropertyError with MQRC_PROPERTY_NAME_LENGTH_ERR for a name that is empty or too long (reason code 2513)."""
     if not 0 < len(name) <= mq.MQ_MAX_PROPERTY_NAME_LENGTH:
         raise PropertyError(mq.MQRC_PROPERTY_NAME_LENGTH_ERR)
 
@@ -117,7 +117,7 @@ def check_name(name: str) -> None:
         or name.removeprefix("usr.").upper() in _KEYWORDS
         or (folded.startswith("mq") and not folded.startswith("mq_usr") and len(parts) > 2)
         or (name.startswith("Root") and not name.startswith("Root.MQMD."))
-        # The folder has no groups (topic "Supported MQRFH2 folders"); this reason code is unverified.
+        # The folder has no groups (IBM MQ, "Supported MQRFH2 folders"); this reason code is unverified.
         or (parts[0] == USER_FOLDER and len(parts) > 2)
     ):
         raise PropertyError(mq.MQRC_PROPERTY_NAME_ERROR)
@@ -130,7 +130,7 @@ def check_type(name: str, kind: int) -> None:
 
 
 def is_accessible(path: Path) -> bool:
-    """Whether an element of an MQRFH2 folder is a property that the MQI shows ("MQRFH2 folder restrictions")."""
+    """Whether an element of an MQRFH2 folder is a property that the MQI shows (IBM MQ, "MQRFH2 folder restrictions")."""
     folder, *rest = path
     if any("." in part for part in path):
         return False

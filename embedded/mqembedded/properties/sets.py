@@ -7,7 +7,7 @@ another name than the last one starts from the front.
 Pure: no handles, no locks, no bytes. Not here: legal names (``names.py``), types (``values.py``), MQRFH2 (``rfh2.py``), the
 verbs (``calls/message_properties.py``).
 
-Source: IBM MQ, topics "Options (MQLONG)" of MQSMPO, MQIMPO and MQDMPO, and "Action" of MQPMO (q098680).
+Source: IBM MQ, "Options (MQLONG)" of MQSMPO, MQIMPO and MQDMPO, and "Action" of MQPMO.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 Here a value is a Python value together with its MQTYPE_* number: ``bool``, ``int``, ``float``, ``str``, ``bytes``, or None for
 MQTYPE_NULL. Not here: how a value is written in an MQRFH2 (``rfh2.py``).
 
-Source: IBM MQ, topics "MQSETMP" (q101910), "MQINQMP" (q101850) and "Options (MQLONG)" of MQIMPO, which has the table of type
-conversions.
+Source: IBM MQ, "MQSETMP", "MQINQMP" and "Options (MQLONG)" of MQIMPO, which has the table of type conversions.
 """
 
 from __future__ import annotations

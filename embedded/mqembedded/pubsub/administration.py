@@ -4,8 +4,8 @@ Attributes are numbers and texts by PCF's parameter identifiers (``objects.kinds
 string. Not here: MQSUB (``subscribing.py``), the form of a command (``admin/mqsc_commands.py``,
 ``admin/commands/subscriptions.py``).
 
-Source: IBM MQ, topics "DEFINE SUB" (q085760), "ALTER SUB" (q085420), "Change, Copy, and Create Subscription". Unverified: the
-reasons for attributes that cannot be altered are those of MQSO_ALTER.
+Source: IBM MQ, "DEFINE SUB", "ALTER SUB", "Change, Copy, and Create Subscription". Unverified: the reasons for attributes that
+cannot be altered are those of MQSO_ALTER.
 """
 
 from __future__ import annotations

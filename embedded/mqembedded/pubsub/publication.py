@@ -2,9 +2,8 @@
 
 Not here: which subscriptions get a copy (``publishing.py``).
 
-Source: IBM MQ, topics "SubCorrelId" (q100150), "PubPriority" (q100110), "MsgId" (q097550), "Publish/subscribe message properties"
-(q026640). Unverified: a MsgId that the publisher sets goes into every copy; a persistent publication is not persistent on a
-temporary dynamic queue.
+Source: IBM MQ, "SubCorrelId", "PubPriority", "MsgId", "Publish/subscribe message properties". Unverified: a MsgId that the
+publisher sets goes into every copy; a persistent publication is not persistent on a temporary dynamic queue.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A topic string is governed by the nearest topic object at or above it in the top
 parent", its value comes from the next object above, up to SYSTEM.BASE.TOPIC. Not here: publications (``publishing.py``),
 subscriptions (``subscription.py``).
 
-Source: IBM MQ, topics "DEFINE TOPIC", "Combining topic strings" (q005040), reason codes 2085, 2425.
+Source: IBM MQ, "DEFINE TOPIC", "Combining topic strings", reason codes 2085, 2425.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Pure. Not here: topic objects and their attributes (``topic.py``), subscriptions (``subscription.py``).
 
-Source: IBM MQ, topics "Using topic strings" (q100210), "Combining topic strings" (q005040), "Topic-based wildcard scheme"
-(q005020), "Wildcard schemes" (q005010), reason code 2425. Unverified: that a topic-based wildcard also matches an empty level.
+Source: IBM MQ, "Using topic strings", "Combining topic strings", "Topic-based wildcard scheme", "Wildcard schemes", reason code
+2425. Unverified: that a topic-based wildcard also matches an empty level.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Delivery of messages that the queue manager itself puts, and of messages that came over a channel.
 
 A report goes to the reply-to queue, or else to the dead-letter queue with an MQDLH in front, or else nowhere. The user of the
-message that it is about needs PUT and PASSID on the reply-to queue (IBM MQ, topic "Message context", q023110: for COD and
-expiration; for the others see the reading "authority for other reports"). As with MQOPEN, the profile is that of the name, or of
-the transmission queue. Not here: what is in a report (``reports.py``).
+message that it is about needs PUT and PASSID on the reply-to queue (IBM MQ, "Message context": for COD and expiration; for the
+others see the reading "authority for other reports"). As with MQOPEN, the profile is that of the name, or of the transmission
+queue. Not here: what is in a report (``reports.py``).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def delivered(
         reason = failed.reason
         named = q_mgr.catalogue.get(reply_to_q)
         if named is not None and named.type == MODEL and reply_to_q_mgr in ("", q_mgr.name):
-            # "Is returned in the Reason field of the MQDLH structure" (topic q041270).
+            # "Is returned in the Reason field of the MQDLH structure" (reason code 2057).
             reason = mq.MQRC_Q_TYPE_ERROR
     if not md.report & mq.MQRO_DISCARD_MSG:
         letter = dead_letter(q_mgr, md, data, properties, reason, (reply_to_q, reply_to_q_mgr or q_mgr.name))

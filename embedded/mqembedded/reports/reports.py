@@ -6,12 +6,11 @@ MQRO_DISCARD_MSG; if that does not take it either, it is dropped and logged. A r
 the get that it reports on, and is written to disk together with it. Exception reports are made only for messages that a channel
 cannot deliver: an application that puts to a queue of its own queue manager gets a reason code instead.
 
-Source: IBM MQ, topics "Report" (q097680), "Structure of the report field", "OriginalLength" (q097590), "Reports and segmented
-messages" (q022880), "Feedback" (q097510), "Activity report MQMD" (q037020), "Conversion of report messages" (q107770).
-Unverified: that identity context and priority are the original message's; the 60 seconds of an expiry report with
-MQRO_PASS_DISCARD_AND_EXPIRY; that properties come with a report that has data, as their copy options say; that messages with an
-MQDLH are neither confirmed on arrival nor on delivery; that a report which cannot be put changes nothing for the message it is
-about.
+Source: IBM MQ, "Report", "Structure of the report field", "OriginalLength", "Reports and segmented messages", "Feedback", "Activity
+report MQMD", "Conversion of report messages". Unverified: that identity context and priority are the original message's; the 60
+seconds of an expiry report with MQRO_PASS_DISCARD_AND_EXPIRY; that properties come with a report that has data, as their copy
+options say; that messages with an MQDLH are neither confirmed on arrival nor on delivery; that a report which cannot be put changes
+nothing for the message it is about.
 
 Not here: where a report goes (``delivery.py``), the fields of an application's own reports (``calls/putting.py``).
 """
@@ -82,7 +81,7 @@ def check_report(report: int) -> int:
     """Check a Report field; returns MQRC_UNKNOWN_REPORT_OPTION, a warning, or MQRC_NONE.
 
     Three masks sort the unknown options: those that are rejected, those that are accepted with a warning, and those that are
-    accepted on their way to another queue manager only, which are rejected here too (topic "Structure of the report field").
+    accepted on their way to another queue manager only, which are rejected here too (IBM MQ, "Structure of the report field").
     Unverified: that a WITH_DATA bit without the bits below it counts as unknown.
 
     Raises:
@@ -125,7 +124,7 @@ def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list
 def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Message]:
     """Return the COD report for one MQGET of messages that ask for it, counted on its queue but not yet available.
 
-    Segments that are got together get one report (topic q022880).
+    Segments that are got together get one report (IBM MQ, "Reports and segmented messages").
     """
     first, last = parts[0], parts[-1]
     raw = first.md

@@ -287,7 +287,7 @@ class Server:
             connection, client.connection = client.connection, None
             return self.q_mgr.disconnect(connection)
         if verb.name == "MQBEGIN":
-            # Global units of work need a server-bound application (topic "MQBEGIN").
+            # Global units of work need a server-bound application (IBM MQ, "MQBEGIN").
             raise Failed(mq.MQRC_ENVIRONMENT_ERROR)
         raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 

@@ -344,7 +344,7 @@ class Store:
             return False
 
     def give_back(self, messages: Iterable[tuple[Storable, int]]) -> None:
-        """Store backout counts (always hardened: topic q097450) and new positions of messages that a unit of work gave back.
+        """Store backout counts (always hardened: "BackoutCount") and new positions of messages that a unit of work gave back.
 
         Raises:
             sqlite3.Error: counts and positions on disk have not changed.

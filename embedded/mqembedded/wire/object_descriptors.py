@@ -54,7 +54,7 @@ def with_length(raw: bytes, at: int, length: int) -> bytes:
 
 
 class ObjectDescriptor:
-    """MQOD (IBM MQ, topic "MQOD")."""
+    """MQOD (IBM MQ, "MQOD")."""
 
     __slots__ = (
         "alternate_user_id",
@@ -116,7 +116,7 @@ def rightmost(text: bytes, room: int) -> bytes:
 
 
 class SubscriptionDescriptor:
-    """MQSD (IBM MQ, topic "MQSD")."""
+    """MQSD (IBM MQ, "MQSD")."""
 
     __slots__ = (
         "accounting_token",

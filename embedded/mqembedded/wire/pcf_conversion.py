@@ -1,6 +1,6 @@
 """Conversion of PCF messages (MQFMT_ADMIN): their integers to another byte order, their text to another character set.
 
-Source: IBM MQ, "Structures for commands and responses" (topic q088570). Not here: what a message means (``admin/pcf.py``).
+Source: IBM MQ, "Structures for commands and responses". Not here: what a message means (``admin/pcf.py``).
 """
 
 from __future__ import annotations

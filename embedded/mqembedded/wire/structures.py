@@ -65,8 +65,7 @@ def version_of(raw: bytes, struc_id: bytes, name: str) -> int:
 
 
 class MessageDescriptor:
-    """MQMD (IBM MQ, topic "MQMD"). A version 1 descriptor reads as version 2 with the group fields at their
-    defaults."""
+    """MQMD (IBM MQ, "MQMD"). A version 1 descriptor reads as version 2 with the group fields at their defaults."""
 
     # In the order of the structure, on which pack() relies.
     __slots__ = (  # noqa: RUF023 - that order, not the alphabet's
@@ -223,8 +222,8 @@ def as_only_segment(stored: bytes, msg_flags: int) -> bytes:
 def as_version_1(stored: bytes, data: bytes, *, always: bool = False) -> tuple[bytes, bytes]:
     """Return descriptor and data in the form for a reader with a version 1 MQMD.
 
-    If the group fields differ from their defaults, or ``always``, an MQMDE is put in front of the data. The descriptor's
-    Format, Encoding and CodedCharSetId then describe that MQMDE (IBM MQ, topic "MQMDE").
+    If the group fields differ from their defaults, or ``always``, an MQMDE is put in front of the data. The descriptor's Format,
+    Encoding and CodedCharSetId then describe that MQMDE (IBM MQ, "MQMDE").
     """
     first = stored[:4] + _I32.pack(1) + stored[8:324]
     if stored[324:] == _MD_V2_DEFAULTS and not always:
@@ -254,7 +253,7 @@ def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class GetMessageOptions:
-    """MQGMO (IBM MQ, topic "MQGMO"). With version 1, MsgId and CorrelId are matched, and no statuses are returned."""
+    """MQGMO (IBM MQ, "MQGMO"). With version 1, MsgId and CorrelId are matched, and no statuses are returned."""
 
     raw: bytes
     version: int
@@ -290,7 +289,7 @@ class GetMessageOptions:
 
 @dataclass(frozen=True, slots=True)
 class PutMessageOptions:
-    """MQPMO (IBM MQ, topic "MQPMO")."""
+    """MQPMO (IBM MQ, "MQPMO")."""
 
     raw: bytes
     version: int

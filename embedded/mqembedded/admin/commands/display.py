@@ -4,8 +4,8 @@ A DISPLAY becomes a request, and the function of the PCF command answers it. Eac
 ``runmqsc``: attributes in two columns; an attribute that is too long has a line of its own. The message numbers are IBM MQ's,
 the sentences are not.
 
-Source: IBM MQ, topics "DISPLAY QUEUE" and its siblings, "DISPLAY QSTATUS" (q086260), "Filtering". Unverified: the order of the
-attributes, and UNCOM as YES or NO.
+Source: IBM MQ, "DISPLAY QUEUE" and its siblings, "DISPLAY QSTATUS", "Filtering". Unverified: the order of the attributes, and UNCOM
+as YES or NO.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""MQSC wrapped in PCF. Source: IBM MQ, topic "Escape"."""
+"""MQSC wrapped in PCF. Source: IBM MQ, "Escape"."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The parts that all commands share: which parameters a command takes, reading them, choosing objects, building responses.
 
-A ``Shape`` describes the parameters of a command; a ``Request`` is a command that fits it. Required parameters come first and
-in order, as on IBM MQ for Multiplatforms (topic "How the definitions are shown").
+A ``Shape`` describes the parameters of a command; a ``Request`` is a command that fits it. Required parameters come first and in
+order, as on IBM MQ for Multiplatforms (IBM MQ, "How the definitions are shown").
 """
 
 from __future__ import annotations
