@@ -557,8 +557,8 @@ class ConnectionBroken(MQIError):
 
 
 class CommitOutcomeUnknown(MQIError):
-    """MQCMIT failed, and the status queue could not be read in the time allowed. The unit of work may have been committed or backed
-    out (IBM MQ, reason code 2009).
+    """MQCMIT failed, and the status queue could not be read in the time allowed. The unit of work may have been committed or
+    backed out (IBM MQ, reason code 2009).
 
     Do not repeat the work. Connect to the same queue manager again; the status record there shows the outcome.
     """

@@ -9,9 +9,9 @@ In logical order the forwarder would wait for the next message of each group, wh
 MQPMO_LOGICAL_ORDER would give the group a new GroupId, under which other programs cannot find it. Without the option the queue
 manager uses GroupId, MsgSeqNumber, Offset and MsgFlags from the MQMD unchanged. MsgId and CorrelId are kept, because
 MQPMO_NEW_MSG_ID is not given; so are Persistence, Priority and the rest of Expiry. UserIdentifier, PutDate and the rest of the
-context become the forwarder's. To keep them, use MQPMO_PASS_ALL_CONTEXT, with MQOO_SAVE_ALL_CONTEXT and MQOO_PASS_ALL_CONTEXT at
-MQOPEN, and the authority for it. Report is cleared: the queue manager would make reports with the authority of the forwarder (IBM
-MQ, "Message context"), for a queue that the sender names.
+context become the forwarder's. To keep them, use MQPMO_PASS_ALL_CONTEXT, with MQOO_SAVE_ALL_CONTEXT and MQOO_PASS_ALL_CONTEXT
+at MQOPEN, and the authority for it. Report is cleared: the queue manager would make reports with the authority of the forwarder
+(IBM MQ, "Message context"), for a queue that the sender names.
 
 Get and put are in one unit of work, so a message is always on exactly one of the two queues. The messages are on the
 second queue in their order of arrival on the first, and a getter that uses logical order gets whole groups from it. A

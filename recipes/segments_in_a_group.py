@@ -1,8 +1,8 @@
 """Put large logical messages of a group as segments, across units of work, with Offset in StatusInfo.
 
 IBM MQ, "Putting and getting a group that spans units of work": "If segmentation is involved ... the StatusInfo must include the
-Offset", because a unit of work may end in the middle of a logical message. Here the application makes the segments, as for messages
-that are longer than the queue or its own memory allows:
+Offset", because a unit of work may end in the middle of a logical message. Here the application makes the segments, as for
+messages that are longer than the queue or its own memory allows:
 
     message 1           MD.MsgFlags = MQMF_MSG_IN_GROUP
     message 2           MD.MsgFlags = MQMF_MSG_IN_GROUP | MQMF_SEGMENT, ... and MQMF_LAST_SEGMENT with its last one

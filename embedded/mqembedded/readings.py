@@ -1,12 +1,12 @@
-"""Readings: which way this queue manager goes where IBM's texts leave a behaviour open, or where queue managers may differ.
+"""Readings: what this queue manager does where IBM's texts leave a behaviour open, or where queue managers may differ.
 
-A reading has a name and values. The first value is the default: what IBM's text says or, if it says nothing, what this project
-assumes. Tests and fault campaigns start a queue manager with another value, to show that their results do not depend on it::
+A reading has a name and values. The first value is the default: what IBM's text says, or otherwise what this project assumes.
+Tests and fault campaigns start a queue manager with another value, to show that their results do not depend on it::
 
     EmbeddedQueueManager(readings={"curdepth": "counts uncommitted gets"})
     EmbeddedQueueManager(answers="first-contact.json")  # as a queue manager did that ``make first-contact`` ran against
 
-This module is the whole table. Code that depends on a reading asks for the meaning of the chosen value:
+This module has the table. Code that depends on a reading asks for the meaning of the chosen value:
 ``q_mgr.readings[CURDEPTH_COUNTS_GETS]``.
 """
 
@@ -284,7 +284,7 @@ class Readings:
     """The readings that one queue manager follows."""
 
     def __init__(self, chosen: Mapping[str, str] | None = None, *, cleanup_gap_s: float = CLEANUP_GAP_S) -> None:
-        """Choose values by name; readings that are not named have their default.
+        """Choose values by name; the other readings have their default.
 
         Args:
             chosen: values by names of readings.
@@ -318,8 +318,10 @@ class Readings:
 
 
 def chosen_by(pairs: Iterable[str]) -> dict[str, str]:
-    """Return the readings of a command line, by name: ``NAME=VALUE`` each, or ``@FILE`` for those that a file has recorded,
-    which count last.
+    """Return the readings of a command line, by name. An argument is ``NAME=VALUE``, or ``@FILE`` for a file of recorded
+    readings.
+
+    A value on the command line overrides one of a file.
 
     Raises:
         ReadingError: there is no such reading or value, a reading has two values, or the file is no record.
@@ -341,10 +343,10 @@ def chosen_by(pairs: Iterable[str]) -> dict[str, str]:
 def recorded_in(file: Path | str) -> dict[str, str]:
     """Return the readings that a queue manager followed, by name, from the JSON of ``make first-contact``.
 
-    What was not seen is left out, so it has its default.
+    A reading that was not seen is left out, so it has its default.
 
     Raises:
-        ReadingError: the file cannot be read or is no such record; it has several values of one, or one that cannot be followed.
+        ReadingError: the file cannot be read, or is no such record; a reading has several values, or an unknown one.
     """
     try:
         found = json.loads(Path(file).read_text(encoding="utf-8"))["readings"]

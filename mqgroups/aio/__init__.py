@@ -12,8 +12,8 @@
                 async for message in group:
                     await handle(message.data)
 
-``connect``, ``group_producer`` and so on take the same arguments as in ``mqgroups``, with the same meaning. Use their result with
-``async with``, or await it.
+``connect``, ``group_producer`` and so on take the same arguments as in ``mqgroups``, with the same meaning. Use their result
+with ``async with``, or await it.
 
 thread.py         the thread of a connection, and what a cancelled call means
 opening.py        what ``connect`` and ``group_producer`` return
@@ -22,12 +22,12 @@ group.py          what groups have in common
 owner.py          what producers, consumers and pipes have in common
 producer.py  consumer.py  pipe.py     the classes of these rooms, with calls to await
 
-Theory of operation. One thread makes all calls of a connection, in the order in which tasks asked for them. So no call waits for
-one of another connection, and the event loop never waits for a queue manager. A task whose call is cancelled gets CancelledError at
-once. It cannot know what the call did, or whether it began. In the thread the call ends normally, or it ends at its next wait. The
-latter is an interruption (docs/explanation/message-groups.md): the next call on the connection backs out, opens the queues again
-and reads the status record. In any case the group of a cancelled call takes no more calls. The same producer or consumer, a new
-one, or another program resumes the group after its last commit.
+Theory of operation. One thread makes all calls of a connection, in the order in which tasks asked for them. So no call waits
+for one of another connection, and the event loop never waits for a queue manager. A task whose call is cancelled gets
+CancelledError at once. It cannot know what the call did, or whether it began. In the thread the call ends normally, or it ends
+at its next wait. The latter is an interruption (docs/explanation/message-groups.md): the next call on the connection backs out,
+opens the queues again and reads the status record. In any case the group of a cancelled call takes no more calls. The same
+producer or consumer, a new one, or another program resumes the group after its last commit.
 """
 
 from __future__ import annotations

@@ -31,7 +31,8 @@ class AsyncGroupConsumer(AsyncOwner[consumer.GroupConsumer]):
         """Call ``function(group)`` before each syncpoint, as ``mqgroups.GroupConsumer.before_commit`` does.
 
         ``group`` is the synchronous one; you can call its ``set_checkpoint``. A coroutine function runs in the event loop, any
-        other function in the connection's thread. Neither may use the connection. You can use this as a decorator, in a coroutine.
+        other function in the connection's thread. Neither may use the connection. You can use this as a decorator, in a
+        coroutine.
         """
         loop, thread = asyncio.get_running_loop(), self._thread
 
@@ -47,7 +48,8 @@ class AsyncGroupConsumer(AsyncOwner[consumer.GroupConsumer]):
 class AsyncIncomingGroup(AsyncGroup[group.IncomingGroup]):
     """A message group being got. Iterate over it once.
 
-    After a cancelled call the group takes no more calls. Iterate over the consumer again: it resumes the group after its last commit.
+    After a cancelled call the group takes no more calls. Iterate over the consumer again: it resumes the group after its last
+    commit.
     """
 
     def __init__(self, sync: group.IncomingGroup, calls: Calls) -> None:

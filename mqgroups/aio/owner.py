@@ -24,7 +24,7 @@ class Closing(Generic[_S]):
         self._thread = thread
 
     def stop(self) -> None:
-        """Ask the group or the iteration to end at its next safe place; return at once. Any task, thread or signal handler may call."""
+        """Ask the group or the iteration to end at its next safe place. Signal handlers and any thread may call this."""
         self._sync.stop()
 
     @property

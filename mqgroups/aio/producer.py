@@ -29,8 +29,8 @@ class AsyncGroupProducer(AsyncOwner[producer.GroupProducer]):
 class AsyncOutgoingGroup(AsyncGroup[group.OutgoingGroup]):
     """A message group being put: the ``group`` of ``async with producer.group() as group``.
 
-    After a cancelled call the group takes no more calls. Leave the block: the next ``producer.group()`` resumes the group after its
-    last commit. Streams are read in the connection's thread.
+    After a cancelled call the group takes no more calls. Leave the block: the next ``producer.group()`` resumes the group after
+    its last commit. Streams are read in the connection's thread.
     """
 
     def __init__(

@@ -48,8 +48,8 @@ def _makes(
 class AsyncQueueManager:
     """A connected queue manager. Leaving its ``async with`` block backs out what is not committed, and disconnects.
 
-    One thread makes all calls of a connection, one after the other. Give each task that works at the same time a connection of its
-    own.
+    One thread makes all calls of a connection, one after the other. Give each task that works at the same time a connection of
+    its own.
 
     Attributes:
         q_mgr: the synchronous queue manager. Use it only in functions that you give to ``run``.
@@ -59,8 +59,8 @@ class AsyncQueueManager:
     def __init__(self, q_mgr: queue_manager.QueueManager, thread: ConnectionThread | None = None) -> None:
         """Take over a connection that exists already, for example of ``mqgroups.wrap``.
 
-        Another thread has made the connection. So the application must have connected with MQCNO_HANDLE_SHARE_BLOCK, as ``connect``
-        does; otherwise calls fail with 2018 (MQRC_HCONN_ERROR).
+        Another thread has made the connection. So the application must have connected with MQCNO_HANDLE_SHARE_BLOCK, as
+        ``connect`` does; otherwise calls fail with 2018 (MQRC_HCONN_ERROR).
         """
         self.q_mgr = q_mgr
         self.thread = thread or ConnectionThread()

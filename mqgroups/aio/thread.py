@@ -2,7 +2,8 @@
 
 An MQI call cannot be taken back. A cancelled call ends normally, or at its next wait (``ConnectionThread.sleep``), as if it was
 interrupted. After an interruption the next call recovers (``connection/interruptions.py``). But no task gets the result of a
-cancelled call, and its own cannot tell whether the call began. So the group of a cancelled call takes no more calls (``Calls``).
+cancelled call, and its own cannot tell whether the call began. So the group of a cancelled call takes no more calls
+(``Calls``).
 """
 
 from __future__ import annotations

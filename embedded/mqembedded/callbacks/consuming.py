@@ -1,7 +1,7 @@
 """MQCB and MQCTL: registering callbacks, and starting and stopping them. ``dispatching.py`` chooses the next callback.
 
-Sources: IBM MQ, "MQCB", "MQCTL", "MQCBD", "MQCTLO", and the reason codes' own. Unverified: whatever is marked so below, and which
-reason code is returned if several apply.
+Sources: IBM MQ, "MQCB", "MQCTL", "MQCBD", "MQCTLO", and the reason codes' own. Unverified: whatever is marked so below, and
+which reason code is returned if several apply.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ The C library has a thread that sends CALLBACK and makes the callback. The libra
 is decided here. Messages are got as with MQGET, for one consumer after the other; a consumer that got a message goes to the end
 of the line.
 
-Sources: IBM MQ, "MQCB", "CallType", "State", "DataLength". Unverified: what the wait options mean for a consumer; that a consumer
-is told again and again of a message that stays on the queue because it is too long (MQRC_TRUNCATED_MSG_FAILED).
+Sources: IBM MQ, "MQCB", "CallType", "State", "DataLength". Unverified: what the wait options mean for a consumer; that a
+consumer is told again and again of a message that stays on the queue because it is too long (MQRC_TRUNCATED_MSG_FAILED).
 """
 
 from __future__ import annotations

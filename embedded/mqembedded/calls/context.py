@@ -1,9 +1,9 @@
 """Message context: who a message is from, and which application put it when.
 
-MQPMO says where the context comes from: the queue manager fills it in (the default), it is empty, it is passed on from a message
-that the application got before, or the application sets it. To pass or set context, the output handle must have been opened for
-that. Source: IBM MQ, "Controlling context information", "MQPMO options" and those of the reason codes. Not here: whether the user
-is authorized to do so.
+MQPMO says where the context comes from: the queue manager fills it in (the default), it is empty, it is passed on from a
+message that the application got before, or the application sets it. To pass or set context, the output handle must have been
+opened for that. Source: IBM MQ, "Controlling context information", "MQPMO options" and those of the reason codes. Not here:
+whether the user is authorized to do so.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def set_context(q_mgr: QueueManager, connection: Connection, md: MessageDescript
         for field in passed:
             setattr(md, field, getattr(source, field))
     elif options & SETS:
-        # A null and what follows it become blanks (IBM MQ, "UserIdentifier", "AccountingToken", "PutApplName", "ApplIdentityData",
-        # PutDate, PutTime).
+        # A null and what follows it become blanks (IBM MQ, "UserIdentifier", "AccountingToken", "PutApplName",
+        # "ApplIdentityData", PutDate, PutTime).
         for field in _TEXT:
             value = getattr(md, field)
             setattr(md, field, blank_padded(value, len(value)))

@@ -135,7 +135,7 @@ class Get:
         self.handle.waits = False
 
     def turn(self) -> Turn:
-        """Return when this call looks, among waiting calls; a locking browse does not count as a browse (IBM MQ, "MQGMO options")."""
+        """Return this call's turn among waiting calls; a locking browse does not count as a browse (IBM MQ, "MQGMO options")."""
         if self.browses and not self.options & mq.MQGMO_LOCK:
             return Turn.BROWSE
         return Turn.SPECIFIC if self._goes_on_with() is not None or self.match != ANYTHING else Turn.GENERAL

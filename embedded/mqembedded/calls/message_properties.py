@@ -3,9 +3,9 @@
 The verbs read structures, look up the handle, and turn errors of ``properties/sets.py`` and its neighbours into reason codes.
 Not here: the rules of properties, and what MQPUT and MQGET do with message handles (``property_transfer.py``).
 
-Source: IBM MQ, "MQCRTMH", "MQDLTMH", "MQSETMP", "MQINQMP", "MQDLTMP" and the structures' own. Unverified: the order in which errors
-are found; that the cursor moves with MQRC_PROPERTY_VALUE_TOO_BIG if no conversion was requested, as the page of that reason says,
-and with MQIMPO_QUERY_LENGTH.
+Source: IBM MQ, "MQCRTMH", "MQDLTMH", "MQSETMP", "MQINQMP", "MQDLTMP" and the structures' own. Unverified: the order in which
+errors are found; that the cursor moves with MQRC_PROPERTY_VALUE_TOO_BIG if no conversion was requested, as the page of that
+reason says, and with MQIMPO_QUERY_LENGTH.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def set_property(
     value_length: int,
     value: bytes,
 ) -> Answer:
-    """MQSETMP (IBM MQ, "MQSETMP – Set message property")."""
+    """MQSETMP (IBM MQ, "MQSETMP")."""
     handle = connection.message_handle(hmsg)
     how = _options(smpo, b"SMPO", "MQSMPO", mq.MQRC_SMPO_ERROR)
     if how not in _SETS:

@@ -6,16 +6,16 @@ who has which authority (``objects/authority.py``), topics (``pubsub/permission.
 (``admin/commands/permission.py``).
 
 For an ObjectQMgrName that leads elsewhere, the profile of the transmission queue is checked, and PUT on it is enough; a queue
-manager alias is not checked. A remote queue that is opened by its own name is checked by that name. For a queue that other members
-of a cluster host, the profile of SYSTEM.CLUSTER.TRANSMIT.QUEUE is checked, as with the default ClusterQueueAccessControl=Xmitq; PUT
-on it is enough (IBM MQ, "Access control and multiple cluster transmission queues"). ClusterQueueAccessControl=RQMName is not
-implemented. Unverified: that INQ is checked there too, and that an open that needs a local instance is refused (2085, 2045) before
-any authority is checked.
+manager alias is not checked. A remote queue that is opened by its own name is checked by that name. For a queue that other
+members of a cluster host, the profile of SYSTEM.CLUSTER.TRANSMIT.QUEUE is checked, as with the default
+ClusterQueueAccessControl=Xmitq; PUT on it is enough (IBM MQ, "Access control and multiple cluster transmission queues").
+ClusterQueueAccessControl=RQMName is not implemented. Unverified: that INQ is checked there too, and that an open that needs a
+local instance is refused (2085, 2045) before any authority is checked.
 
 Source: IBM MQ, "Authorizations for MQI calls", "Alternate user authority", "AlternateUserId", "Not Authorized (type 3)". From
 memory, from the notes below the tables of the first one: opening a model queue needs DSP on it besides, and gives the user all
-authorities for the queue that is created; a transmission queue opened for output needs SETALL instead of PUT; setting context needs
-authority on the queue manager too.
+authorities for the queue that is created; a transmission queue opened for output needs SETALL instead of PUT; setting context
+needs authority on the queue manager too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reading MQMD and MQPMO for MQPUT and MQPUT1, and checking combinations of MQPMO options (IBM MQ, "Rules for validating MQI options")."""
+"""Reads MQMD and MQPMO for MQPUT and MQPUT1, and checks MQPMO options (IBM MQ, "Rules for validating MQI options")."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def put_structures(md_raw: bytes, pmo_raw: bytes, platform: Platform) -> tuple[M
 
 
 def check_put_options(pmo: PutMessageOptions) -> None:
-    """Raise Failed for MQPMO options that IBM MQ refuses (IBM MQ, "Rules for validating MQI options") or that are not supported."""
+    """Raise Failed for MQPMO options that IBM MQ refuses, or that are not supported."""
     _check(pmo.options, pmo.recs_present)
 
 

@@ -6,9 +6,9 @@ client knows by itself, and the outcome is kept for MQSTAT. The C library sends 
 application sees no difference. Undefined fields are returned as they were sent, so that tests of a program that relies on them
 fail.
 
-Asynchronous are: puts with MQPMO_ASYNC_RESPONSE, or with DEFPRESP of the queue at MQOPEN; MQPUT1 in syncpoint, unless the client
-configuration file has Put1DefaultAlwaysSync=YES. This holds for clients only. Source: IBM MQ, "Using asynchronous put in a client
-application", "DefaultPutResponse", "MQPUT1 sync point behavior change", "MQSTAT", "2003".
+Asynchronous are: puts with MQPMO_ASYNC_RESPONSE, or with DEFPRESP of the queue at MQOPEN; MQPUT1 in syncpoint, unless the
+client configuration file has Put1DefaultAlwaysSync=YES. This holds for clients only. Source: IBM MQ, "Using asynchronous put in
+a client application", "DefaultPutResponse", "MQPUT1 sync point behavior change", "MQSTAT", "2003".
 
 Unverified: which fields are returned (ApplIdentityData, PutApplType, PutApplName, ApplOriginData, and MsgId and CorrelId if
 they are made here); that DEFPRESP does not affect MQPUT1; that errors in structures, handles and options are returned at once;
@@ -159,7 +159,7 @@ def _destination(q_mgr: QueueManager, name: str) -> tuple[Destination, int | Non
 
 
 def status(_: QueueManager, connection: Connection, kind: int, sts: bytes) -> Answer:
-    """MQSTAT (IBM MQ, "MQSTAT – Retrieve status information").
+    """MQSTAT (IBM MQ, "MQSTAT").
 
     This connection never reconnects, so it is simply connected; both types about reconnection therefore return MQCC_OK and
     MQRC_NONE (IBM MQ, "MQSTS").

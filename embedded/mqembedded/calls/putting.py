@@ -266,7 +266,8 @@ def _put(
     if queue.depth >= queue.integer(mq.MQIA_MAX_Q_DEPTH):
         raise Failed(mq.MQRC_Q_FULL)
     if len(pieces) > 1 and not in_unit_of_work and connection.unit_of_work:
-        # The segments must appear together. That needs a unit of work of its own, but the application's is open (reason code 2255).
+        # The segments must appear together. That needs a unit of work of its own, but the application's is open (reason code
+        # 2255).
         raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
     # A message for another queue manager is reported when it arrives there.
     reported = len(pieces) if away is None and is_confirmed(COA, md.report, md.format) else 0

@@ -11,8 +11,8 @@ instance is put inhibited or gone when the message arrives, the message goes to 
 the message was not bound by MQOPEN. That is how a group can be split that MQOO_BIND_ON_GROUP kept together.
 
 Source: IBM MQ, "What happens when a message cannot be delivered?", "Dead-letter queues", "MQOPEN and clusters" (its note),
-"Example of a cluster with more than one instance of a queue", "Channel message sequence numbering", "Nonpersistent message speed
-(NPMSPEED)". Unverified: that a group's message goes to another instance at once, without retry.
+"Example of a cluster with more than one instance of a queue", "Channel message sequence numbering", "Nonpersistent message
+speed (NPMSPEED)". Unverified: that a group's message goes to another instance at once, without retry.
 
 Not here: sending (``sender.py``), frames (``serve/server.py``).
 """

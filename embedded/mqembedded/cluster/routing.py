@@ -4,8 +4,9 @@ Not here: the choice for each message (``messages/route.py``), queue managers th
 (``remote_queues.py``).
 
 Source: IBM MQ, "Name resolution", "MQOPEN and clusters", "MQOPEN option for cluster queue", "Logical and physical ordering"
-(MQOO_BIND_ON_GROUP), reason codes 2085, 2189, 2268, 2270. Unverified: that without a local instance the attributes of the first one
-by queue manager name count; that a cluster queue opened with MQOO_BIND_ON_GROUP has no ResolvedQMgrName yet; 2268 from MQPUT.
+(MQOO_BIND_ON_GROUP), reason codes 2085, 2189, 2268, 2270. Unverified: that without a local instance the attributes of the first
+one by queue manager name count; that a cluster queue opened with MQOO_BIND_ON_GROUP has no ResolvedQMgrName yet; 2268 from
+MQPUT.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The cluster workload management algorithm: which instance of a cluster queue a message goes to. A pure function.
 
-Source: IBM MQ, "The cluster workload management algorithm" (comments below name its numbered steps), "CLWLUSEQ queue attribute",
-"CLWLRANK queue attribute", "CLWLPRTY queue attribute". Steps about several clusters, topics, suspended queue managers, and ranks,
-priorities and weights of channels are not implemented. Unverified: that instances not used yet come in order of their names.
+Source: IBM MQ, "The cluster workload management algorithm" (comments below name its numbered steps), "CLWLUSEQ queue
+attribute", "CLWLRANK queue attribute", "CLWLPRTY queue attribute". Steps about several clusters, topics, suspended queue
+managers, and ranks, priorities and weights of channels are not implemented. Unverified: that instances not used yet come in
+order of their names.
 """
 
 from __future__ import annotations

@@ -2,20 +2,19 @@
  * definitions").
  *
  * Which table counts: the one of MQCNO, of MQCCDTURL, of MQCHLLIB and MQCHLTAB or the attributes of mqclient.ini that stand for
- * them, AMQCLCHL.TAB of the data directory (IBM MQ, "Web addressable access to the client channel definition table", "Connecting
- * IBM MQ MQI client applications to queue managers"). The first two are URLs and no paths (IBM MQ, "MQCCDTURL"). This client reads
- * files only, and no binary tables.
+ * them, AMQCLCHL.TAB of the data directory (IBM MQ, "Web addressable access to the client channel definition table",
+ * "Connecting IBM MQ MQI client applications to queue managers"). The first two are URLs and no paths (IBM MQ, "MQCCDTURL").
+ * This client reads files only, and no binary tables.
  *
- * Which definitions count: those whose queueManager is the name that the application gives, without its asterisk; a blank name is
- * for definitions without one (IBM MQ, "Examples of MQCONN calls", "MQCONN – Connect queue manager"). They are tried in the order
- * of their names, those of the same name in their own. A group, which is a name with an asterisk or a blank one, has the
- * definitions with a clientWeight behind, in random order by weight (IBM MQ, "Client channel weight (CLNTWGHT)"). If they all have
- * the affinity "preferred", a host has one order of them, and in a process those that failed go behind until the table is changed
- * (IBM MQ, "Connection affinity (AFFINITY)"). If affinities are mixed, it is as with "none"; that is our choice, not tried on IBM
- * MQ.
+ * Which definitions count: those whose queueManager is the name that the application gives, without its asterisk; a blank name
+ * is for definitions without one (IBM MQ, "Examples of MQCONN calls", "MQCONN"). They are tried in the order of their names,
+ * those of the same name in their own. A group, which is a name with an asterisk or a blank one, has the definitions with a
+ * clientWeight behind, in random order by weight (IBM MQ, "Client channel weight (CLNTWGHT)"). If they all have the affinity
+ * "preferred", a host has one order of them, and in a process those that failed go behind until the table is changed (IBM MQ,
+ * "Connection affinity (AFFINITY)"). If affinities are mixed, it is as with "none"; that is our choice, not tried on IBM MQ.
  *
- * Reasons: 2058 if nothing is defined for the name (reason code 2058). That a table cannot be read gives 2600 where a URL names it
- * and 2058 elsewhere is our reading, not tried on IBM MQ. */
+ * Reasons: 2058 if nothing is defined for the name (reason code 2058). That a table cannot be read gives 2600 where a URL names
+ * it and 2058 elsewhere is our reading, not tried on IBM MQ. */
 #include "channel_table.h"
 
 #include <ctype.h>
@@ -209,8 +208,8 @@ static void without_blanks(char *text) {
     }
 }
 
-/* Whether a definition is for this queue manager or group; required attributes are name and type (IBM MQ, "Complete list of CCDT
- * channel attribute definitions"). */
+/* Whether a definition is for this queue manager or group; required attributes are name and type (IBM MQ, "Complete list of
+ * CCDT channel attribute definitions"). */
 static bool is_for(struct json definition, const char *wanted, struct candidate *candidate) {
     char type[32], q_mgr_name[49] = "";
     struct json named = json_member(json_member(definition, "clientConnection"), "queueManager");

@@ -38,9 +38,9 @@ _Static_assert(offsetof(MQCSP, CSPPasswordPtr) == 40, "MQCSP");
 /* A channel of which nothing else is said: HeartbeatInterval 1 (IBM MQ, "ibm-amqHeartBeatInterval") and 10 conversations. */
 static const struct channel minimal = {.unreadable = MQRC_CHANNEL_CONFIG_ERROR, .heartbeat = 1, .sharing = 10};
 
-/* Read a channel from CHANNEL/TCP/host(port), which is the form of the environment variable MQSERVER and of ServerConnectionParms
- * in mqclient.ini (IBM MQ, "MQSERVER", "CHANNELS stanza of the client configuration file"). That one whose address cannot be read
- * answers MQRC_CHANNEL_CONFIG_ERROR is our reading, not tried on IBM MQ. */
+/* Read a channel from CHANNEL/TCP/host(port), which is the form of the environment variable MQSERVER and of
+ * ServerConnectionParms in mqclient.ini (IBM MQ, "MQSERVER", "CHANNELS stanza of the client configuration file"). That one
+ * whose address cannot be read answers MQRC_CHANNEL_CONFIG_ERROR is our reading, not tried on IBM MQ. */
 static bool channel_of_text(struct channel *channel, const char *text) {
     char transport[21];
     *channel = minimal;
@@ -49,8 +49,8 @@ static bool channel_of_text(struct channel *channel, const char *text) {
 }
 
 /* HeartbeatInterval is in MQCD from version 4 on (IBM MQ, "HeartbeatInterval"), SharingConversations from version 9 on (IBM MQ,
- * "SharingConversations"): without it the channel works as before version 7, and so with 0. Invalid data in MQCD has a reason code
- * of its own (reason code 2277). */
+ * "SharingConversations"): without it the channel works as before version 7, and so with 0. Invalid data in MQCD has a reason
+ * code of its own (reason code 2277). */
 static void channel_of_cd(struct channel *channel, const uint8_t *cd) {
     int32_t version, transport;
     memcpy(&version, cd + CD_VERSION, sizeof version);
@@ -113,8 +113,8 @@ static void credentials(const MQCNO *cno, struct blob *user, struct blob *passwo
     }
 }
 
-/* Conversations never share a socket here. With this option they ask for that (IBM MQ, "Default behavior of client-connection and
- * server-connection channels"). */
+/* Conversations never share a socket here. With this option they ask for that (IBM MQ, "Default behavior of client-connection
+ * and server-connection channels"). */
 static int32_t sharing_of(const MQCNO *cno, const struct channel *channel) {
     bool alone = cno != NULL && cno->Options & MQCNO_NO_CONV_SHARING && channel->sharing > 1;
     return alone ? 1 : channel->sharing;
@@ -168,8 +168,8 @@ static bool introduce(struct wire *wire, const char *q_mgr_name, const struct ch
 }
 
 /* Read the address of the queue manager on this machine from MQEMBEDDED_LOCAL_BINDINGS: host(port). The libraries libmqm and
- * libmqm_r try it first, whatever channel is given, unless the program or MQ_CONNECT_TYPE asks for a client connection (IBM
- * MQ, "MQCNO"). Without the variable this machine has no queue manager. */
+ * libmqm_r try it first, whatever channel is given, unless the program or MQ_CONNECT_TYPE asks for a client connection (IBM MQ,
+ * "MQCNO"). Without the variable this machine has no queue manager. */
 static bool channel_of_local_queue_manager(struct channel *channel, MQLONG options) {
     const char *local = getenv("MQEMBEDDED_LOCAL_BINDINGS"), *type = getenv("MQ_CONNECT_TYPE");
     if (local == NULL || *local == '\0' || options & MQCNO_CLIENT_BINDING || (type != NULL && strcmp(type, "CLIENT") == 0)) {
@@ -205,8 +205,8 @@ static void connect_by(const struct channel *channel, PMQCHAR QMgrName, PMQCNO C
 }
 
 /* Try one definition after the other, whatever the reason that one failed for (IBM MQ, "Examples of MQCONN calls"). If several
- * failed, the reason is theirs if a queue manager gave it and it is the same, and MQRC_Q_MGR_NOT_AVAILABLE otherwise (reason code
- * 2059, "Examples of MQCONN calls"); which of the two is not tried on IBM MQ. */
+ * failed, the reason is theirs if a queue manager gave it and it is the same, and MQRC_Q_MGR_NOT_AVAILABLE otherwise (reason
+ * code 2059, "Examples of MQCONN calls"); which of the two is not tried on IBM MQ. */
 static void connect_by_table(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
     struct channel_table table;
     struct channel channel;

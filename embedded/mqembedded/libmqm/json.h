@@ -12,8 +12,8 @@ struct json {
     const char *at, *end;
 };
 
-/* Whether a text is JSON, whose value is then `value`; otherwise `line` is the line with the first error. A comma may stand before
- * a closing bracket: an example of IBM's has one (IBM MQ, "JSON CCDT examples"). */
+/* Whether a text is JSON, whose value is then `value`; otherwise `line` is the line with the first error. A comma may stand
+ * before a closing bracket: an example of IBM's has one (IBM MQ, "JSON CCDT examples"). */
 bool json_parse(const char *text, size_t length, struct json *value, int *line);
 
 /* The member of an object with this name, and the last one if there are several (IBM MQ, "Configuring a JSON format CCDT"). */

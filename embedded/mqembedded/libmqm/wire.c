@@ -25,9 +25,9 @@
 #define HEADER_LENGTH 8
 #define CONNECT_TIMEOUT_MS 5000
 
-/* Seconds. IBM MQ's Connect_Timeout is for the socket only (IBM MQ, "TCP stanza of the client configuration file"). That a client
- * gives up a peer that accepts and then stays silent, after how long, and with MQRC_CONNECTION_BROKEN, is our choice, not tried on
- * IBM MQ. */
+/* Seconds. IBM MQ's Connect_Timeout is for the socket only (IBM MQ, "TCP stanza of the client configuration file"). That a
+ * client gives up a peer that accepts and then stays silent, after how long, and with MQRC_CONNECTION_BROKEN, is our choice,
+ * not tried on IBM MQ. */
 #ifndef SILENCE_TIMEOUT
 #define SILENCE_TIMEOUT 60
 #endif

@@ -1,9 +1,9 @@
 """Groups and segments of a queue handle: the state that it keeps between calls, and which calls that state allows.
 
 For every object handle the queue manager keeps three separate sets of group and segment information: one of the last successful
-MQPUT, one of the last successful MQGET that removed a message, and one of the last that browsed a message. ``GroupState`` is one
-such set. The functions here are the tables of IBM MQ, "Logical and physical ordering" (Tables 1 and 2) and, for IBM i, "GMOPT"
-(MQGMO Options: Tables 16 and 17), from values to values.
+MQPUT, one of the last successful MQGET that removed a message, and one of the last that browsed a message. ``GroupState`` is
+one such set. The functions here are the tables of IBM MQ, "Logical and physical ordering" (Tables 1 and 2) and, for IBM i,
+"GMOPT" (MQGMO Options: Tables 16 and 17), from values to values.
 
 If several of MQRC_INCOMPLETE_MSG, MQRC_INCOMPLETE_GROUP, MQRC_INCONSISTENT_PERSISTENCE, MQRC_INCONSISTENT_UOW apply, IBM
 documents only that the first comes before the second. The rest is a reading, ``PRECEDENCE``.

@@ -297,8 +297,8 @@ class Queue:
     def expires_at_s(self, expiry: int, opened: Mapping[int, Value] | None = None) -> float | None:
         """Return when a message with this Expiry expires that is put now; None for never.
 
-        The lowest CAPEXPRY of the objects that a put goes through limits any Expiry (IBM MQ, "Enforcing lower expiration times"):
-        of this queue, and of the one that was opened, whose attributes are ``opened``.
+        The lowest CAPEXPRY of the objects that a put goes through limits any Expiry (IBM MQ, "Enforcing lower expiration
+        times"): of this queue, and of the one that was opened, whose attributes are ``opened``.
         """
         own = None if expiry == mq.MQEI_UNLIMITED else expiry
         limits = [own, cap_on_expiry(self.values), cap_on_expiry(opened or {})]

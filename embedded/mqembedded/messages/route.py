@@ -4,8 +4,8 @@ MQOPEN makes a ``Route`` from the names in an MQOD: they name another member of 
 says, the instance of a cluster queue is chosen at MQOPEN, for each group, or for each message. MQPUT asks the route where the
 message goes.
 
-Source: IBM MQ, "MQOPEN option for cluster queue", "Logical and physical ordering" (MQOO_BIND_ON_GROUP). Not here: the resolution of
-names (``cluster/routing.py``).
+Source: IBM MQ, "MQOPEN option for cluster queue", "Logical and physical ordering" (MQOO_BIND_ON_GROUP). Not here: the
+resolution of names (``cluster/routing.py``).
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 to get, and to reassemble, whether the offsets ascend or descend.
 
 Reports on segments are segments themselves. MQGMO_COMPLETE_MSG joins reports with the same Feedback, but
-MQGMO_ALL_SEGMENTS_AVAILABLE "does not check the type of the report messages present" (IBM MQ, "MQGMO options"). So there is a chain
-for each Feedback, and one for any Feedback.
+MQGMO_ALL_SEGMENTS_AVAILABLE "does not check the type of the report messages present" (IBM MQ, "MQGMO options"). So there is a
+chain for each Feedback, and one for any Feedback.
 
 Not here: groups (``group.py``), what a report says (``reports/``).
 """

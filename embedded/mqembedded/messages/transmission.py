@@ -6,8 +6,8 @@ descriptor belongs to the transmission: its CorrelId is the name of the channel,
 message's MsgId on a transmission queue that is in no cluster; its
 ApplOriginData says how the message is bound, which IBM MQ keeps in a hidden place.
 
-Source: IBM MQ, "MQXQH", "Message descriptors of messages on transmission queues". Not here: channels (``channels/sender.py``), and
-what becomes of a message that arrives (``channels/receiver.py``).
+Source: IBM MQ, "MQXQH", "Message descriptors of messages on transmission queues". Not here: channels (``channels/sender.py``),
+and what becomes of a message that arrives (``channels/receiver.py``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A unit of work: the messages that a connection has put and got, but not yet committed.
 
-A connection has at most one. The first MQPUT or MQGET in syncpoint starts it; MQCMIT, MQBACK, MQDISC or the loss of the connection
-ends it. It also remembers the group and segment information that handles had before the unit of work first changed it, because
-MQBACK restores that (IBM MQ, "MQBACK – Back out changes", usage note 4). Not here: making it durable.
+A connection has at most one. The first MQPUT or MQGET in syncpoint starts it; MQCMIT, MQBACK, MQDISC or the loss of the
+connection ends it. It also remembers the group and segment information that handles had before the unit of work first changed
+it, because MQBACK restores that (IBM MQ, "MQBACK", usage note 4). Not here: making it durable.
 """
 
 from __future__ import annotations

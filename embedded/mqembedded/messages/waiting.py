@@ -4,10 +4,10 @@ A waiting call does not look by itself. After each change of the queue, the thre
 look one by one, under the queue manager's lock. A call that finds something has its outcome and is woken; the others sleep on.
 So each message goes to one call, and no call is woken for a message that it does not get.
 
-The order has three turns: first all calls that browse without a lock, which share what they find; then calls for certain messages;
-then calls for any message. Within a turn the call that waits longest comes first. IBM MQ promises the order of the last two turns
-("attempts to give priority") and no order within them (IBM MQ, "MQGMO options"). It leaves open when browsers come; here they come
-first.
+The order has three turns: first all calls that browse without a lock, which share what they find; then calls for certain
+messages; then calls for any message. Within a turn the call that waits longest comes first. IBM MQ promises the order of the
+last two turns ("attempts to give priority") and no order within them (IBM MQ, "MQGMO options"). It leaves open when browsers
+come; here they come first.
 
 Not every call is concerned by an arriving message. Each call says what it waits for (``Wanted``), and only calls that could get
 one of the new messages look. Of the calls that want the same, the first one looks; if it finds nothing, the others would find

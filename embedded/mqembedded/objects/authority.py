@@ -5,8 +5,8 @@ several profiles of an entity match an object, only the most specific one counts
 together. Not here: the authorities that a call needs (``calls/permission.py``), the form of commands
 (``admin/commands/authority.py``).
 
-Source: IBM MQ, "Using OAM generic profiles", "Profile priorities", "SET AUTHREC", "setmqaut". Unverified: that the most specific
-profile is chosen for each entity by itself; which authorities ALLMQI and ALLADM are for each type of object.
+Source: IBM MQ, "Using OAM generic profiles", "Profile priorities", "SET AUTHREC", "setmqaut". Unverified: that the most
+specific profile is chosen for each entity by itself; which authorities ALLMQI and ALLADM are for each type of object.
 """
 
 from __future__ import annotations

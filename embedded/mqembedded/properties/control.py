@@ -8,9 +8,9 @@ header without any other folder is removed. A delivery that changes nothing pass
 
 Pure. Not here: MQRFH2 itself (``rfh2.py``), message handles (``message_handle.py``).
 
-Source: IBM MQ, "PropertyControl", "PROPCTL queue options", "MQGMO options", "MsgHandle". Unverified: that properties of handle and
-header are delivered in one header, the handle's first; that the handle is ignored with MQGMO_PROPERTIES_COMPATIBILITY; the CCSID
-1208 and native encoding of a header that the queue manager makes.
+Source: IBM MQ, "PropertyControl", "PROPCTL queue options", "MQGMO options", "MsgHandle". Unverified: that properties of handle
+and header are delivered in one header, the handle's first; that the handle is ignored with MQGMO_PROPERTIES_COMPATIBILITY; the
+CCSID 1208 and native encoding of a header that the queue manager makes.
 """
 
 from __future__ import annotations

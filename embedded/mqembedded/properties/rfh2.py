@@ -4,8 +4,8 @@ A header has a fixed part and pairs of NameValueLength and NameValueData; each p
 message is on a queue, its properties are stored in the form of this variable part. Not here: the form in which properties are
 delivered (``control.py``).
 
-Source: IBM MQ, "MQRFH2" and its fields, reason codes 2334 and 2421. Unverified: which of the two MQPUT returns for which fault, and
-that MQPUT checks property folders only.
+Source: IBM MQ, "MQRFH2" and its fields, reason codes 2334 and 2421. Unverified: which of the two MQPUT returns for which fault,
+and that MQPUT checks property folders only.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Authority checks of publishing and subscribing: MQOPEN and MQPUT1 of topics, MQSUB, MQCLOSE of subscriptions.
 
-Source: IBM MQ, "Authorizations for MQI calls", "Not Authorized (type 3)". Unverified: that a topic's authority may come from any
-topic object above it; what providing a queue, and SET_IDENTITY_CONTEXT, need in MQSUB; that the creator of a subscription may
-remove it.
+Source: IBM MQ, "Authorizations for MQI calls", "Not Authorized (type 3)". Unverified: that a topic's authority may come from
+any topic object above it; what providing a queue, and SET_IDENTITY_CONTEXT, need in MQSUB; that the creator of a subscription
+may remove it.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Each is a message on SYSTEM.RETAINED.PUB.QUEUE, with a GroupId made from its topic string. So it takes effect with its unit of
 work, and survives a restart if it is persistent. Called under the queue manager's lock.
 
-Source: IBM MQ, "MQPMO options", "MQSUBRQ", reason codes 2479, 2526. Unverified: a publication that is not persistent is gone after
-a restart; if two units of work retain on one topic, the later MQPUT counts.
+Source: IBM MQ, "MQPMO options", "MQSUBRQ", reason codes 2479, 2526. Unverified: a publication that is not persistent is gone
+after a restart; if two units of work retain on one topic, the later MQPUT counts.
 """
 
 from __future__ import annotations

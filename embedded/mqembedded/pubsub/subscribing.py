@@ -3,9 +3,10 @@
 A subscription is identified by its name, and has at most one handle. When a subscription is resumed, its attributes are written
 back into the MQSD. Not here: what subscriptions are (``subscription.py``), publications (``publishing.py``, ``retained.py``).
 
-Source: IBM MQ, "MQSUB", "Options (MQLONG) for MQSD" and the other fields of MQSD, "MQSUBRQ", "Rules for validating MQI options",
-reason codes 2428, 2429, 2432, 2434, 2436, 2509, 2510, 2512, 2515, 2522. Unverified: that MQSO_RESUME of another topic gets 2510
-like MQSO_ALTER, that a handle of another queue than the subscription's gets 2019 when resuming, and which errors come first.
+Source: IBM MQ, "MQSUB", "Options (MQLONG) for MQSD" and the other fields of MQSD, "MQSUBRQ", "Rules for validating MQI
+options", reason codes 2428, 2429, 2432, 2434, 2436, 2509, 2510, 2512, 2515, 2522. Unverified: that MQSO_RESUME of another topic
+gets 2510 like MQSO_ALTER, that a handle of another queue than the subscription's gets 2019 when resuming, and which errors come
+first.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ application's connection. Its destination is the name of a queue. The queue of a
 subscription; after the subscription is removed, the queue is deleted as soon as nobody uses it. Called under the queue
 manager's lock. Not here: MQSUB (``subscribing.py``), publications (``publishing.py``).
 
-Source: IBM MQ, "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: the form of subscription identifiers behind their first
-four bytes.
+Source: IBM MQ, "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: the form of subscription identifiers behind their
+first four bytes.
 """
 
 from __future__ import annotations

@@ -6,11 +6,11 @@ MQRO_DISCARD_MSG; if that does not take it either, it is dropped and logged. A r
 the get that it reports on, and is written to disk together with it. Exception reports are made only for messages that a channel
 cannot deliver: an application that puts to a queue of its own queue manager gets a reason code instead.
 
-Source: IBM MQ, "Report", "Structure of the report field", "OriginalLength", "Reports and segmented messages", "Feedback", "Activity
-report MQMD", "Conversion of report messages". Unverified: that identity context and priority are the original message's; the 60
-seconds of an expiry report with MQRO_PASS_DISCARD_AND_EXPIRY; that properties come with a report that has data, as their copy
-options say; that messages with an MQDLH are neither confirmed on arrival nor on delivery; that a report which cannot be put changes
-nothing for the message it is about.
+Source: IBM MQ, "Report", "Structure of the report field", "OriginalLength", "Reports and segmented messages", "Feedback",
+"Activity report MQMD", "Conversion of report messages". Unverified: that identity context and priority are the original
+message's; the 60 seconds of an expiry report with MQRO_PASS_DISCARD_AND_EXPIRY; that properties come with a report that has
+data, as their copy options say; that messages with an MQDLH are neither confirmed on arrival nor on delivery; that a report
+which cannot be put changes nothing for the message it is about.
 
 Not here: where a report goes (``delivery.py``), the fields of an application's own reports (``calls/putting.py``).
 """

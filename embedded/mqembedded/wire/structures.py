@@ -222,8 +222,8 @@ def as_only_segment(stored: bytes, msg_flags: int) -> bytes:
 def as_version_1(stored: bytes, data: bytes, *, always: bool = False) -> tuple[bytes, bytes]:
     """Return descriptor and data in the form for a reader with a version 1 MQMD.
 
-    If the group fields differ from their defaults, or ``always``, an MQMDE is put in front of the data. The descriptor's Format,
-    Encoding and CodedCharSetId then describe that MQMDE (IBM MQ, "MQMDE").
+    If the group fields differ from their defaults, or ``always``, an MQMDE is put in front of the data. The descriptor's
+    Format, Encoding and CodedCharSetId then describe that MQMDE (IBM MQ, "MQMDE").
     """
     first = stored[:4] + _I32.pack(1) + stored[8:324]
     if stored[324:] == _MD_V2_DEFAULTS and not always:
