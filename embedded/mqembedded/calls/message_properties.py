@@ -126,7 +126,7 @@ def set_property(
             check_name(name)
         path = path_of(name)
         if path[:2] == DESCRIPTOR:
-            # These set fields of the descriptor. They would matter only to an MQPUT that takes its MQMD from the handle.
+            # These set fields of the descriptor, which only an MQPUT that takes its MQMD from the handle uses.
             raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
         check_type(name, kind)
         read = unpack(kind, value, value_length, encoding, ccsid)
@@ -186,7 +186,7 @@ def inquire_property(
         except PropertyError as error:
             if error.reason != mq.MQRC_PROP_CONV_NOT_SUPPORTED:
                 raise
-            # The type is returned nevertheless.
+            # The type is returned, too.
             return mq.MQCC_FAILED, error.reason, [impo, pd, one.kind, 0, b"", b""]
     except PropertyError as error:
         raise Failed(error.reason) from error

@@ -15,7 +15,7 @@ _SYNCPOINTS = mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT
 _RESPONSES = mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE
 _CONTEXTS = PASSES | SETS | mq.MQPMO_DEFAULT_CONTEXT | mq.MQPMO_NO_CONTEXT
 _NOT_YET = mq.MQPMO_MD_FOR_OUTPUT_ONLY
-# Options for topics; they are ignored with a queue (unverified).
+# Options for topics, which are ignored with a queue (unverified).
 _PUBLISHING = (
     mq.MQPMO_RETAIN
     | mq.MQPMO_WARN_IF_NO_SUBS_MATCHED

@@ -1,4 +1,4 @@
-"""Values that the queue managers of a cluster exchange: the cluster queues that each one hosts, and its address."""
+"""Values that the queue managers of a cluster exchange: their addresses and cluster queues."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One queue manager of the cluster, as it last described itself."""
+    """A queue manager of the cluster, by its latest description of itself."""
 
     q_mgr_name: str
     identifier: str
