@@ -5,7 +5,7 @@ work. Not here: the fields of a copy (``publication.py``), retained publications
 (``subscription.py``, ``subscribing.py``).
 
 Source: IBM MQ, "MQPMO options", "MsgId", "SubLevel", "Publications under syncpoint", "DEFINE TOPIC" (PMSGDLV, NPMSGDLV), reason
-codes 2417, 2502, 2550. Unverified: which of a group of subscriptions gets it.
+codes 2417, 2502, 2550. Unverified: which subscription of a group gets the publication.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _publication(
     pmo: PutMessageOptions,
     data: bytes,
 ) -> tuple[int, MessageDescriptor, bytes]:
-    """Return a warning or 0, and the descriptor and data of the publication, from which all copies are made."""
+    """Return a warning or 0, and descriptor and data of the publication, from which the copies are made."""
     publication, body = copy.copy(md), data
     if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
         try:
