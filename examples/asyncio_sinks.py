@@ -17,7 +17,7 @@ SINKS = 4
 WAIT_S = float(os.environ.get("WAIT_S", "1"))
 
 
-def connect() -> aio.Opening[aio.QueueManager]:
+def connect() -> aio.Opening[aio.AsyncQueueManager]:
     conn_name = os.environ.get("MQGROUPS_CONN_NAME")  # without it, MQSERVER or a CCDT says where to go
     file = os.environ.get("MQGROUPS_PASSWORD_FILE")
     return aio.connect(
@@ -41,7 +41,7 @@ async def load(groups: int) -> None:
                     await group.put(f"order {number}.{row}")
 
 
-async def sink(number: int, consumers: list[aio.GroupConsumer]) -> int:
+async def sink(number: int, consumers: list[aio.AsyncGroupConsumer]) -> int:
     """Get groups until none comes; returns how many messages."""
     messages = 0
     async with (
@@ -61,7 +61,7 @@ async def sink(number: int, consumers: list[aio.GroupConsumer]) -> int:
 
 async def main() -> None:
     await load(12)
-    consumers: list[aio.GroupConsumer] = []
+    consumers: list[aio.AsyncGroupConsumer] = []
 
     def stop() -> None:
         for consumer in consumers:

@@ -23,7 +23,7 @@ from mqgroups.errors import EmptyGroup, MessageRefused, MessageTooLong
 class Uploads:
     """Puts uploads one after the other. For more at a time, make more of them, each with a name and a connection."""
 
-    def __init__(self, q_mgr: aio.QueueManager, name: str = "uploads") -> None:
+    def __init__(self, q_mgr: aio.AsyncQueueManager, name: str = "uploads") -> None:
         self._q_mgr = q_mgr
         self._name = name
         self._one_at_a_time = asyncio.Lock()

@@ -50,7 +50,7 @@ from mqgroups.printable import brief
 
 # Longer than each of our sentences, also if somebody else's words are in it.
 _LONGEST_TEXT = 10_000
-# Why messages of a group do not come (IBM MQ, topics q032040, q097490, q015710).
+# IBM MQ, "Mapping JMS fields onto IBM MQ fields", "Expiry", "Dead-letter queues".
 NEVER_CAME = (
     "Usual causes: a JMS program that sets JMSXGroupID, but no JMS_IBM_Last_Msg_In_Group on the last message; a message that "
     "expired; a program that gets single messages; nonpersistent messages lost on a channel with NPMSPEED(FAST); a message on "
@@ -558,7 +558,7 @@ class ConnectionBroken(MQIError):
 
 class CommitOutcomeUnknown(MQIError):
     """MQCMIT failed, and the status queue could not be read in the time allowed. The unit of work may have been committed or
-    backed out (IBM MQ, topic q040830).
+    backed out (IBM MQ, reason code 2009).
 
     Do not repeat the work. Connect to the same queue manager again; the status record there shows the outcome.
     """

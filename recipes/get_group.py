@@ -1,4 +1,5 @@
-"""Get a message group in several units of work, with a STATUS queue, and resume it after a crash (IBM MQ, topic q026290).
+"""Get a message group in several units of work, with a STATUS queue, and resume it after a crash (IBM MQ, "Putting and getting
+a group that spans units of work").
 
     restart  MQGET   (from STATUS queue) GMO.Options = MQGMO_SYNCPOINT
              if Reason != MQRC_NO_MSG_AVAILABLE:

@@ -1,17 +1,17 @@
 """Put large logical messages of a group as segments, across units of work, with Offset in StatusInfo.
 
-IBM MQ, topic q026290: "If segmentation is involved ... the StatusInfo must include the Offset", because a unit of
-work may end in the middle of a logical message. Here the application makes the segments, as for messages that are
-longer than the queue or its own memory allows:
+IBM MQ, "Putting and getting a group that spans units of work": "If segmentation is involved ... the StatusInfo must include the
+Offset", because a unit of work may end in the middle of a logical message. Here the application makes the segments, as for
+messages that are longer than the queue or its own memory allows:
 
     message 1           MD.MsgFlags = MQMF_MSG_IN_GROUP
     message 2           MD.MsgFlags = MQMF_MSG_IN_GROUP | MQMF_SEGMENT, ... and MQMF_LAST_SEGMENT with its last one
     message 3, last     MD.MsgFlags = MQMF_LAST_MSG_IN_GROUP | MQMF_SEGMENT, ... MQMF_LAST_SEGMENT
 
-All segments of a logical message must have the same group flags: MQMF_LAST_MSG_IN_GROUP on one segment but not on
-another is MQRC_INCOMPLETE_MSG (topic q042750). In logical order the queue manager counts MsgSeqNumber and Offset
-(topic q023060, the table: previous offset plus previous segment length). Only the last segment may be empty
-(MQRC_SEGMENT_LENGTH_ZERO, topic q042860).
+All segments of a logical message must have the same group flags: MQMF_LAST_MSG_IN_GROUP on one segment but not on another is
+MQRC_INCOMPLETE_MSG (reason code 2242). In logical order the queue manager counts MsgSeqNumber and Offset (IBM MQ, "Logical and
+physical ordering", the table: previous offset plus previous segment length). Only the last segment may be empty
+(MQRC_SEGMENT_LENGTH_ZERO, reason code 2253).
 
 At restart the first MQPUT is without MQPMO_LOGICAL_ORDER, with GroupId, MsgSeqNumber and Offset of the physical
 message after the one in StatusInfo: the next segment, or the start of the next message.

@@ -1,16 +1,16 @@
-"""Keep the status information as segments of one message: the Note of IBM MQ, topic q026290.
+"""Keep the status information as segments of one message: the Note of IBM MQ, "Putting and getting a group that spans units of
+work".
 
     each unit of work   MQPUT   StatusInfo, MD.MsgFlags = MQMF_SEGMENT          no MQGET from the STATUS queue
     the last one        MQPUT   StatusInfo, MD.MsgFlags = MQMF_LAST_SEGMENT
     MQCMIT
     then                MQGET   GMO.Options = MQGMO_COMPLETE_MSG | MQGMO_SYNCPOINT, MQCMIT
 
-The last segment is the current status information; those before it are history. The Note does not mention that
-messages put in a unit of work cannot be got before it is committed (topic q026790). So the MQGET with
-MQGMO_COMPLETE_MSG cannot be in the unit of work that puts the last segment. It comes after that MQCMIT, followed by
-another MQCMIT. A program that dies in between leaves the ended segments on the queue, which means "complete, but not
-cleared". So for a short time this pattern can distinguish a completed group from one that was not begun;
-put_group.py cannot.
+The last segment is the current status information; those before it are history. The Note does not mention that messages put in
+a unit of work cannot be got before it is committed (IBM MQ, "Syncpoint considerations in IBM MQ applications"). So the MQGET
+with MQGMO_COMPLETE_MSG cannot be in the unit of work that puts the last segment. It comes after that MQCMIT, followed by
+another MQCMIT. A program that dies in between leaves the ended segments on the queue, which means "complete, but not cleared".
+So for a short time this pattern can distinguish a completed group from one that was not begun; put_group.py cannot.
 
 At restart the program browses the STATUS queue with MQGMO_LOGICAL_ORDER to the last segment. It puts the next segment
 without MQPMO_LOGICAL_ORDER, with the GroupId (a segmented message has one, even outside a group) and with the Offset

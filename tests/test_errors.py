@@ -177,7 +177,7 @@ def test_a_program_is_not_started_again_if_somebody_has_to_act(error):
 
 
 def test_the_profile_for_a_generated_name_is_the_name_as_it_was_asked_for():
-    """"*" matches zero or more characters within a qualifier; "**" is a qualifier (IBM MQ, "Using OAM generic profiles")."""
+    """An asterisk matches characters within a qualifier; two stand between dots (IBM MQ, "Using OAM generic profiles")."""
     for makes in ("MQGROUPS.REPLY.*", "MQGROUPS.PUT.X*"):
         said = authorities.to_open("MODEL", mq.MQOO_INPUT_EXCLUSIVE, makes=makes)
         assert f"own name is checked too: SET AUTHREC PROFILE('{makes}') OBJTYPE(QUEUE)" in said

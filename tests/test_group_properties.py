@@ -283,7 +283,9 @@ def test_a_streamed_first_message_that_was_interrupted_has_the_groups_properties
             break
     qmgr.close()
     with owner.consumer(stream=True) as consumer:
-        found = [(owner.own(group.properties), [len(b"".join(message.chunks())) for message in group]) for group in consumer]
+        found = [
+            (owner.own(group.properties), [len(b"".join(message.chunks())) for message in group]) for group in consumer
+        ]
     assert found == [({"file": "a"}, [150])]
 
 

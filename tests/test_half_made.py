@@ -86,7 +86,7 @@ def test_an_error_in_any_call_of_a_constructor_can_be_shown_with_its_frames(owne
 
 def test_the_same_for_asyncio_and_for_an_embedded_queue_manager(owner):
     async def make():
-        async with aio.QueueManager(owner.connect()) as q_mgr:
+        async with aio.AsyncQueueManager(owner.connect()) as q_mgr:
             await q_mgr.group_producer("NO.SUCH.QUEUE", name=owner.name)
 
     with pytest.raises(mqgroups.errors.QueueMissing) as missing:

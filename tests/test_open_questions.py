@@ -351,7 +351,9 @@ def test_who_has_what_a_principal_is_given(owner, mq, finding):
         pytest.skip("the tests connect without a user, to whom nothing was given")
     client = MQSCClient(connection_of(owner.qmgr))
     try:
-        _, texts = client.run(f"DISPLAY AUTHREC PROFILE('MQTEST.**') OBJTYPE(QUEUE) PRINCIPAL('{mq.user}') MATCH(MEMBERSHIP)")
+        _, texts = client.run(
+            f"DISPLAY AUTHREC PROFILE('MQTEST.**') OBJTYPE(QUEUE) PRINCIPAL('{mq.user}') MATCH(MEMBERSHIP)"
+        )
     except CommandRefused as error:
         pytest.skip(f"the command server may not be asked: {error}")
     finally:

@@ -54,7 +54,7 @@ def invoke(*words, command=main, **variables):
     return " ".join(CliRunner(env=variables).invoke(command, words).output.split())
 
 # Signature, help and check.
-makes = (mqgroups.QueueManager.group_producer, mqgroups.aio.QueueManager.group_producer)
+makes = (mqgroups.QueueManager.group_producer, mqgroups.aio.AsyncQueueManager.group_producer)
 for functions, name, kind, default, said in (
     ((mqgroups.connect, mqgroups.aio.connect), "motto", str | None, None, "what the connection says."),
     (makes, "greetings", int, 3, "how often the producer greets."),

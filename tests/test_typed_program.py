@@ -57,7 +57,7 @@ class Application:
     def connect(self) -> mqgroups.QueueManager:
         return mqgroups.connect(self.q_mgr_name, self.channel, self.conn_name, user=self.user, password=self.password)
 
-    def connect_later(self) -> aio.Opening[aio.QueueManager]:
+    def connect_later(self) -> aio.Opening[aio.AsyncQueueManager]:
         return aio.connect(self.q_mgr_name, self.channel, self.conn_name, user=self.user, password=self.password)
 
     def load(self, file: str, orders: list[Order], tell: Callable[[mqgroups.Progress], None]) -> None:
@@ -81,8 +81,8 @@ class Application:
             self.connect_later() as q_mgr,
             q_mgr.group_pipe(self.orders, self.checked, name=self.name, wait_s=0, codec=OrderCodec()) as pipe,
         ):
-            assert_type(q_mgr, aio.QueueManager)
-            assert_type(pipe, aio.GroupPipe)
+            assert_type(q_mgr, aio.AsyncQueueManager)
+            assert_type(pipe, aio.AsyncGroupPipe)
             async for incoming, outgoing in pipe:
                 await outgoing.set_properties(incoming.properties, name=incoming.name)
                 async for message in incoming:
@@ -203,9 +203,9 @@ if TYPE_CHECKING:
             with later.group_producer("ORDERS", name="N"):  # type: ignore[attr-defined]  # without async
                 pass
             producer = await later.group_producer("ORDERS", name="N")
-            assert_type(producer, aio.GroupProducer)
+            assert_type(producer, aio.AsyncGroupProducer)
             async with producer.group(properties={"Region": "north"}) as group:
-                assert_type(group, aio.OutgoingGroup)
+                assert_type(group, aio.AsyncOutgoingGroup)
                 group.put(b"data")  # type: ignore[unused-coroutine]  # not awaited
                 group.set_checkpoint({"at": {1, 2}})  # type: ignore[dict-item]  # a set is no JSON
             async with later.group_consumer("ORDERS", name="N") as consumer:

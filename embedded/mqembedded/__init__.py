@@ -1,7 +1,7 @@
 """The embedded queue manager: IBM MQ's documented behaviour in front of the unmodified pymqi and ibmmq.
 
-It is for development, tests and demos, where no IBM MQ is at hand. It never replaces a real queue manager unasked: a program
-starts it explicitly, here or with ``mqembedded run``::
+It is for development, tests and demos without IBM MQ. It never replaces a real queue manager by itself: a program starts it
+explicitly, here or with ``mqembedded run``::
 
     from mqembedded import EmbeddedQueueManager
 

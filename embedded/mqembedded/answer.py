@@ -1,4 +1,4 @@
-"""The answer of a verb, the exception of a verb that fails, and the interface through which a waiting call sleeps."""
+"""The answer of a verb, the exception of a failed verb, and the interface through which a waiting call sleeps."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Interrupted(ConnectionGone):
 
 
 class Waiter(Protocol):
-    """How a waiting MQGET sleeps; the server provides it, because it also watches the socket."""
+    """How a waiting MQGET sleeps. The server provides it, because the server also watches the socket."""
 
     def wait(self, timeout_s: float | None) -> None:
-        """Return when woken or when the time is over; raises ConnectionGone if the application is gone, or Interrupted."""
+        """Return when woken, or when the time is over. Raises ConnectionGone if the application is gone, or Interrupted."""
 
     def wake(self) -> None:
         """End the current or the next ``wait``. May be called from any thread."""

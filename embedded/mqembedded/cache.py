@@ -1,8 +1,8 @@
-"""The cache: a directory for what this package makes once on a machine and then loads: a C library.
+"""The cache: the directory of the C library, which this package builds once on a machine.
 
-It is ``$MQEMBEDDED_CACHE``, else ``$XDG_CACHE_HOME/mqembedded``, else ``~/.cache/mqembedded``. A user without a home directory to
-write to, as in many containers, gets a directory of their own in the temporary directory. Nobody else may write to the cache:
-this user would run another user's code.
+It is ``$MQEMBEDDED_CACHE``, else ``$XDG_CACHE_HOME/mqembedded``, else ``~/.cache/mqembedded``. In many containers a user has no
+home directory to write to; the cache is then a directory in the temporary directory. Only this user may write to the cache,
+because code in it is run.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-# Of the flags of a file system; not every system tells it.
+# A flag of a file system, which not every operating system tells.
 _NOEXEC = getattr(os, "ST_NOEXEC", 0)
 _REMEDY = "name another directory in MQEMBEDDED_CACHE"
 
@@ -24,7 +24,7 @@ class CacheRefused(RuntimeError):
 
 
 def cache(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the directory of the cache; it is made if it does not exist. Raises CacheRefused."""
+    """Return the directory of the cache, and make it if needed. Raises CacheRefused."""
     if given := environment.get("MQEMBEDDED_CACHE"):
         return own_directory(Path(given).absolute())
     refused = CacheRefused(
@@ -49,7 +49,7 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _exists_or_is_for_this_user_to_make(path: Path) -> bool:
-    """Whether a directory exists, or the nearest one above it is this user's: root would leave root's files in another's home."""
+    """Whether a directory exists, or this user owns the nearest one above it. Root must leave no files in a user's home."""
     try:
         above = next(each for each in (path, *path.parents) if each.exists())
         return above == path or above.stat().st_uid == os.geteuid()
@@ -58,9 +58,9 @@ def _exists_or_is_for_this_user_to_make(path: Path) -> bool:
 
 
 def make_directory(path: Path, mode: int) -> None:
-    """Make a directory, and those above it that do not exist; into these only this user may write, whatever the umask is.
+    """Make a directory and those above it. Only this user may write to the new ones, whatever the umask is.
 
-    Otherwise somebody could put another directory in the place of this one.
+    Otherwise another user could replace this directory.
     """
     for each in reversed([each for each in path.parents if not each.exists()]):
         each.mkdir(mode=0o755, exist_ok=True)
@@ -68,7 +68,7 @@ def make_directory(path: Path, mode: int) -> None:
 
 
 def own_directory(path: Path) -> Path:
-    """Return a directory of this user alone; it is made if it does not exist. Raises CacheRefused."""
+    """Return a directory that only this user can use, and make it if needed. Raises CacheRefused."""
     try:
         make_directory(path, 0o700)
         check_own(path)

@@ -1,6 +1,6 @@
-"""The queues of a queue manager, of every type, by name: it defines, alters, clears, deletes and resolves them.
+"""The queues of a queue manager, of every type, by name: defining, altering, clearing, deleting, resolving.
 
-MQSC and PCF commands end in the same methods here. The catalogue also creates and deletes dynamic queues, and holds the queue
+MQSC and PCF commands call the same methods. The catalogue also creates and deletes dynamic queues, and holds the queue
 manager's own attributes. The store keeps all objects except temporary dynamic queues. Not here: handles, messages, the form of
 a command (``admin/mqsc_commands.py``, ``admin/commands/``), objects other than queues (``objects/others.py``).
 """
@@ -35,7 +35,7 @@ from mqembedded.wire import pcf_constants as pcf
 
 # Queues with this prefix belong to managed subscriptions, and MQCLOSE does not delete them.
 MANAGED = "SYSTEM.MANAGED."
-# The asterisk of a DynamicQName has to leave room for characters that make the name unique (topic q098150).
+# The asterisk of a DynamicQName leaves room for characters that make the name unique (IBM MQ, "DynamicQName").
 _LAST_ASTERISK = 33
 
 
@@ -101,7 +101,7 @@ class Catalogue:
     def create_dynamic(self, model: Definition, dynamic_q_name: str, unique: str) -> Queue:
         """Create a queue from a model. An asterisk at the end of the name, in positions 1 to 33, is replaced by ``unique``.
 
-        Source: DynamicQName (topics q098150, q040850).
+        Source: IBM MQ, "DynamicQName", reason code 2011.
 
         Raises:
             CatalogueError: MQRC_DYNAMIC_Q_NAME_ERROR, MQRC_OBJECT_ALREADY_EXISTS.
@@ -140,18 +140,18 @@ class Catalogue:
         self._forget(queue.name)
 
     def changed(self, name: str, queue: Queue) -> None:
-        """Store the changed attributes of the object of this name, and let the MQGETs that wait on its queue look again."""
+        """Store the changed attributes of the object of this name, and wake the MQGETs that wait on its queue."""
         self._keep(self._objects[name])
         queue.wake()
 
-    # --- commands, from MQSC and PCF alike
+    # --- commands, of MQSC and PCF
 
     def define(
         self, kind: int, name: str, values: Mapping[int, Value], *, like: str | None = None, replace: bool = False
     ) -> None:
         """Define a queue. Attributes that are not given are taken from the queue ``like``, or from the type's default object.
 
-        Replacing a queue keeps its messages, and sets attributes that are not given in the same way (topic "DEFINE QLOCAL").
+        REPLACE keeps the messages of a queue. The other attributes come from the same places (IBM MQ, "DEFINE QLOCAL").
 
         Raises:
             CatalogueError: MQRCCF_OBJECT_NAME_ERROR, MQRCCF_OBJECT_WRONG_TYPE, MQRCCF_OBJECT_ALREADY_EXISTS,

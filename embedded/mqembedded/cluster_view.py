@@ -1,7 +1,7 @@
 """The interface through which a queue manager asks its cluster, and its implementation for a queue manager without a cluster.
 
-``cluster/`` has the implementation for members of a cluster. Methods are called under the queue manager's lock if not said
-otherwise.
+``cluster/`` has the implementation for members of a cluster. Hold the queue manager's lock when you call a method that does not
+say otherwise.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class ClusterView(Protocol):
 
     @property
     def ways(self) -> Ways:
-        """The ways to other queue managers, in the cluster or not."""
+        """The ways to other queue managers, inside and outside the cluster."""
 
     def route(self, name: str, q_mgr_name: str, options: int) -> Route | None:
-        """Return where an MQOPEN of these names leads; None for a queue that only this queue manager has.
+        """Return the route of an MQOPEN with these names; None for a queue that only this queue manager has.
 
         Raises:
             Failed: the names lead nowhere, or to a queue that cannot be opened with these options.
@@ -65,20 +65,20 @@ class ClusterView(Protocol):
         """Return the members that this one has heard of, ordered by name."""
 
     def control(self, action: str, to: str = "", **how: Any) -> dict[str, Any]:
-        """Carry out a control command about channels, not under the lock. If it fails, the answer has an ``error``."""
+        """Carry out a control command about channels, without the lock. The answer of a failed command has an ``error``."""
 
     def receive(self, command: dict[str, Any], messages: bytes) -> dict[str, Any] | None:
-        """Answer the sending end of a channel, not under the lock; None if there cannot be a channel."""
+        """Answer the sending end of a channel, without the lock; None if there are no channels."""
 
     def start(self, host: str, port: int, token: str) -> None:
-        """Tell the other members where this queue manager is, and start the channels; not under the lock."""
+        """Tell the other members the address of this queue manager, and start the channels; without the lock."""
 
     def stop(self) -> None:
-        """End the channels, not under the lock; batches that are on their way stay in doubt."""
+        """End the channels, without the lock; batches that are on their way stay in doubt."""
 
 
 class NoCluster:
-    """The view of a queue manager without a cluster: messages for others wait on transmission queues."""
+    """The view of a queue manager without a cluster. Messages for other queue managers wait on transmission queues."""
 
     def __init__(self, q_mgr_name: str, catalogue: Catalogue) -> None:
         self.ways = Ways(q_mgr_name, catalogue, lambda _: None)
@@ -123,7 +123,7 @@ def local_target(catalogue: Catalogue, q_mgr_name: str, name: str) -> Target:
 
 
 def target_of(route: Route) -> Target:
-    """Return the target of a message that this route leads; raises Failed if no queue takes it."""
+    """Return the target of a message on this route; raises Failed if no queue takes the message."""
     if route.fixed:
         return route.instances.target(route.queue_name, route.fixed, Bound.ON_OPEN)
     return route.chosen(Bound.NOT_FIXED)

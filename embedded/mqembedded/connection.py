@@ -18,7 +18,7 @@ from mqembedded.properties.message_handle import MessageHandle
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a connection comes from, as administrators see it. A program inside the queue manager has no channel.
+    """The origin of a connection, as administrators see it. A program inside the queue manager has no channel.
 
     ``put1_always_sync`` is the client's Put1DefaultAlwaysSync.
     """
@@ -37,7 +37,7 @@ class Origin:
 
     @property
     def is_client(self) -> bool:
-        """Whether the connection is an application's, through a channel."""
+        """Whether an application made the connection, through a channel."""
         return bool(self.channel_name)
 
 
@@ -63,7 +63,7 @@ class Connection:
         self.max_msg_length = max_msg_length
         self.connection_id = connection_id
         self.origin = origin
-        # Breaks the line to the application; a program inside the queue manager has none.
+        # Breaks the line to the application; None for a program inside the queue manager.
         self.hang_up = hang_up
         # Whether an operator has asked the application to end (STOP CHANNEL).
         self.quiescing = False
@@ -71,7 +71,7 @@ class Connection:
         self.message_handles: dict[int, MessageHandle] = {}
         self.unit_of_work: UnitOfWork | None = None
         self.put_status = PutStatus()
-        # Values that rooms above keep with a connection.
+        # Values of rooms above.
         self.parts = Parts()
 
     def handle(self, hobj: int) -> Handle:

@@ -1,7 +1,7 @@
-"""Heartbeats: what both ends of a client's connection agree on, and after which silence an end takes the other one for dead.
+"""Heartbeats: what both ends of a client's connection agree on, and after how much silence an end gives up the other one.
 
-Source: IBM MQ, topics "HeartbeatInterval" (q108450), "SharingConversations" (q108940), "Default behavior of client-connection and
-server-connection channels" (q001660), "Heartbeat interval" (q081890), "Receive timeout" (q015650) with APAR IT26614.
+Source: IBM MQ, "HeartbeatInterval", "SharingConversations", "Default behavior of client-connection and server-connection
+channels", "Heartbeat interval", "Receive timeout" with APAR IT26614.
 
 Not here: sending them (``serve/line.py``, ``libmqm/wire.c``).
 """
@@ -16,12 +16,12 @@ _SHORT_S = 60
 
 @dataclass(frozen=True, slots=True)
 class Heartbeats:
-    """The heartbeats of a channel, of a client, or those that both agreed on.
+    """The heartbeats of a channel, of a client, or of both as agreed.
 
     Attributes:
         interval_s: HBINT; 0 means that there are none.
-        conversations: SHARECNV. With 0 only an MQGET that waits has heartbeats, from the queue manager; otherwise both ends send
-            them whatever the application does.
+        conversations: SHARECNV. With 0 the queue manager sends heartbeats, and only while an MQGET waits; otherwise both ends
+            send them, whatever the application does.
     """
 
     interval_s: int = 0
@@ -34,7 +34,7 @@ class Heartbeats:
 
     @property
     def silence_s(self) -> float:
-        """After how many seconds without any data the other end is taken for dead; infinite without heartbeats."""
+        """Seconds without any data until the other end counts as dead; infinite without heartbeats."""
         if not self.interval_s:
             return math.inf
         return 2.0 * self.interval_s if self.interval_s < _SHORT_S else self.interval_s + 60.0
@@ -44,8 +44,9 @@ NO_HEARTBEATS = Heartbeats()
 
 
 def agreed(client: Heartbeats, channel: Heartbeats) -> Heartbeats:
-    """Return what a client and its server-connection channel agree on: the larger interval, unless one is 0; the fewer
-    conversations.
+    """Return what a client and its server-connection channel agree on.
+
+    That is the larger interval, or 0 if one is 0, and the smaller number of conversations.
     """
     intervals = (client.interval_s, channel.interval_s)
     return Heartbeats(max(intervals) if all(intervals) else 0, min(client.conversations, channel.conversations))

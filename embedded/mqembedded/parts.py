@@ -1,7 +1,7 @@
-"""A container on the queue manager and on each connection, where rooms above keep values of their own, one of each type.
+"""A container for values of rooms above, one of each type. The queue manager and each connection have one.
 
-``pubsub/`` keeps the subscriptions with the queue manager, ``callbacks/`` the callbacks with each connection. Neither the queue
-manager nor a connection knows these types.
+``pubsub/`` keeps the subscriptions with the queue manager, ``callbacks/`` the callbacks with each connection. Queue manager and
+connection do not know these types.
 """
 
 from __future__ import annotations
@@ -29,6 +29,6 @@ class Parts:
         return found
 
     def get_or_make(self, kind: type[Part]) -> Part:
-        """Return the value of a type, a new one if there is none yet."""
+        """Return the value of a type; make it if there is none yet."""
         found: Part | None = self._by_type.get(kind)
         return self._by_type.setdefault(kind, kind()) if found is None else found

@@ -1,28 +1,31 @@
-"""Rules that differ by platform: those of z/OS, so that applications can be tested for both.
+"""Rules that differ on z/OS, so that applications can be tested for both platforms.
 
 The profile changes only what is listed here. It does not make a z/OS queue manager.
 
-* MQPUT and MQGET without a syncpoint option are in the unit of work (IBM MQ, topic q026800).
+* MQPUT and MQGET without a syncpoint option are in the unit of work (IBM MQ, "Syncpoints in IBM MQ for z/OS applications").
 * Logical order, COMPLETE_MSG, ALL_MSGS_AVAILABLE and ALL_SEGMENTS_AVAILABLE need a queue with INDXTYPE(GROUPID), else
-  MQRC_Q_INDEX_TYPE_ERROR (q044220).
-* A segment cannot be put on a queue with INDXTYPE(GROUPID): MQRC_SEGMENTS_NOT_SUPPORTED (q043940).
-  MQMF_SEGMENTATION_ALLOWED is accepted and ignored.
+  MQRC_Q_INDEX_TYPE_ERROR.
+* A segment cannot be put on a queue with INDXTYPE(GROUPID): MQRC_SEGMENTS_NOT_SUPPORTED. MQMF_SEGMENTATION_ALLOWED is accepted
+  and ignored.
 * On a queue with INDXTYPE(GROUPID) and MSGDLVSQ(PRIORITY), the first message of a group with priority 0 or 1 takes the place of
-  a message with priority 2 (topic "MsgDeliverySequence").
-* BackoutCount stops at 255 (q023090).
-* The physical order of messages on a queue with INDXTYPE(GROUPID) is not defined (topic "MsgDeliverySequence", q026270). Here the
+  a message with priority 2 (IBM MQ, "MsgDeliverySequence").
+* BackoutCount stops at 255 (IBM MQ, "Messages that are backed out").
+* The physical order of messages on a queue with INDXTYPE(GROUPID) is not defined (IBM MQ, "MsgDeliverySequence"). Here the
   first messages of groups lie in order of arrival, because their places are the groups' in logical order; the others lie before
   all of these, the latest first.
-* MQPMO Version 2 is refused with MQRC_PMO_ERROR (q098870).
-* Two users are checked for an object that a client opens: its own, and that of the channel initiator (q011810, q011940), which
-  is CHINUSER here. So PUTAUT(ONLYMCA) and RESLEVEL are not followed.
-* Identifiers begin with CSQ (q097550).
+* MQPMO Version 2 is refused with MQRC_PMO_ERROR.
+* Two users are checked for an object that a client opens: its own, and that of the channel initiator (IBM MQ, "RESLEVEL and the
+  channel initiator connection", "Client MQI requests"), which is CHINUSER here. So PUTAUT(ONLYMCA) and RESLEVEL are not
+  followed.
+* Identifiers begin with CSQ.
 * MQOPEN of a model queue needs the authorities for the dynamic queue's own name too, and whoever makes one gets none (topic
-  "Considerations for model queues"). Generic profiles do not check a name with a percent sign (q098180); here nothing does.
-* The queue manager's character set is EBCDIC (CCSID 500), and its integers are big-endian (Encoding 785): in PCF responses and
-  in each MQRFH2 and MQDLH that it makes. What a client puts is as the client says; MQCCSI_Q_MGR is the client's character set.
+  "Considerations for model queues"). Generic profiles do not check a name with a percent sign (IBM MQ, "ObjectName"); here
+  nothing does.
+* The queue manager's character set is EBCDIC (CCSID 500), and its integers are big-endian (Encoding 785), in PCF responses and
+  in each MQRFH2 and MQDLH that it makes. Messages of a client are as the client says; MQCCSI_Q_MGR is the client's character
+  set.
 * PCF commands are of type MQCFT_COMMAND_XR and version 3, go to SYSTEM.COMMAND.INPUT, and get extended responses; there is no
-  Escape (q046070, q020010, q020030, q020050).
+  Escape.
 """
 
 from __future__ import annotations
@@ -53,7 +56,7 @@ class Platform(enum.Enum):
 
     @property
     def encoding(self) -> int:
-        """The encoding of what the queue manager itself writes."""
+        """The encoding of data that the queue manager makes."""
         return mq.MQENC_S390 if self is Platform.ZOS else mq.MQENC_NATIVE
 
     @property
@@ -72,7 +75,7 @@ class Platform(enum.Enum):
         return mq.MQPL_ZOS if self is Platform.ZOS else mq.MQPL_UNIX
 
     def is_ordered(self, index_type: object, msg_seq_number: int) -> bool:
-        """Whether a message with this number lies in order of arrival on a queue with this IndexType."""
+        """Whether messages with this number lie in order of arrival on a queue with this IndexType."""
         return self is not Platform.ZOS or index_type != mq.MQIT_GROUP_ID or msg_seq_number == 1
 
     def takes_segments(self, index_type: object) -> bool:

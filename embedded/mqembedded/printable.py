@@ -1,10 +1,9 @@
-"""Shows texts and objects of others in terminals, logs and tracebacks.
+"""Shows texts and objects of others safely in terminals, logs and tracebacks.
 
-A line end in the text of a message or a peer would begin a line of a log that nobody has written, and an escape character
-controls the terminal.
+A line end in the text of a message or a peer would forge a line of a log, and an escape character controls the terminal.
 
-An object whose constructor has not ended is ``self`` in the frames of its error. Whoever shows the locals of frames asks for its
-representation, and an error there would hide the first one.
+If a constructor fails, the half-made object is ``self`` in the frames of its error. A program that shows the locals of frames
+asks for its representation, and an error there would hide the first one.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ _T = TypeVar("_T")
 
 
 def printable(text: str) -> str:
-    """Return text with ``?`` for each control character, and for each character that changes the direction of what follows."""
+    """Return text with ``?`` for each control character, and for each character that changes the direction of text."""
     return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
 
 
 class OneLine(logging.Formatter):
-    """Writes a log record as one line; the lines of a traceback are indented below it, so that none looks like a record."""
+    """Writes a log record as one line, and the lines of a traceback indented below it, so that none looks like a record."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         """As ``Formatter``."""

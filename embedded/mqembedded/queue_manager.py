@@ -1,10 +1,10 @@
 """The queue manager: connections, units of work, and the state that the verbs share.
 
-``QueueManager`` owns the lock under which every verb reads and changes memory. The disk is written without that lock: until a
-unit of work ends, nobody else sees its messages anyway. So a commit collects the messages, writes and fsyncs them, and then
-makes them visible; other connections continue meanwhile.
+``QueueManager`` owns the lock under which every verb reads and changes memory. A commit writes to the disk without that lock,
+so other connections continue: it collects the messages, which no other connection sees yet, writes and fsyncs them, and then
+makes them visible.
 
-The verbs themselves are in ``calls/``; ``serve/`` calls them. No sockets here.
+The verbs are in ``calls/``; ``serve/`` calls them. Not here: sockets.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from mqembedded.wire.structures import MessageDescriptor, name_field
 
 _log = logging.getLogger(__name__)
 
-# MQINQ's answer: the level whose documentation this queue manager follows. It does not claim to be that product.
+# MQINQ returns this: the level whose documentation this queue manager follows.
 COMMAND_LEVEL = 940
 VERSION = "09040000"
-# Of clients: what MQCCSI_Q_MGR means to them.
+# What MQCCSI_Q_MGR means to clients.
 CCSID = 1208
 MAX_PRIORITY = 9
 _FIRST_HOBJ = 101
-# Half of what a position may be. Messages that do not lie in order of arrival lie before it, all others behind it.
+# Half of the range of positions. Messages that do not lie in order of arrival lie before it, all others behind it.
 _MIDDLE = 1 << 55
 _LONGEST_MSG = 104_857_600
 _NO_ACCOUNTING_TOKEN, _NO_IDENTITY_DATA = bytes(32), b" " * 32
@@ -77,9 +77,9 @@ class QueueManager:
         Args:
             name: queue manager name, at most 48 characters.
             data: directory for this queue manager alone.
-            users: passwords by user. Credentials must be among these; an application without credentials is the administrator.
-            platform: whose rules apply where platforms differ.
-            readings: what it does where IBM's texts leave something open.
+            users: passwords by user. Other credentials are refused; an application without credentials is the administrator.
+            platform: the rules that apply where platforms differ.
+            readings: what the queue manager does where IBM's texts leave something open.
         """
         self.name = name
         self.platform = platform
@@ -87,21 +87,21 @@ class QueueManager:
         self.quiescing = False
         # On z/OS; "" if it is in no group.
         self.queue_sharing_group = ""
-        # Set when the queue manager is about to stop: nothing waits any more.
+        # Set before the queue manager stops: no call waits any more.
         self.stopping = threading.Event()
         self.lock = threading.RLock()
         self.store = Store(data, name)
         self.catalogue = Catalogue(self.store, platform, self.readings)
-        # The cluster that it is in, if any; set by ``serve/``.
+        # The view of its cluster; set by ``serve/``.
         self.cluster: ClusterView = NoCluster(name, self.catalogue)
-        # Values that rooms above keep with the queue manager.
+        # Values of rooms above.
         self.parts = Parts()
         self.connections: dict[bytes, Connection] = {}
         # The last SET CHLAUTH record of each channel; records are not enforced.
         self.channel_records: dict[str, dict[int, object]] = {}
         # The names of channels that an operator has stopped.
         self.stopped_channels: set[str] = set()
-        # Kind and name of objects that were defined in MQSC and are not here.
+        # Kind and name of objects that MQSC has defined, and that this queue manager does not have.
         self.set_aside: set[tuple[str, str]] = set()
         self.started = time.localtime()
         self._users = dict(users or {})
@@ -166,8 +166,8 @@ class QueueManager:
         """
         if self.quiescing:
             raise Failed(mq.MQRC_Q_MGR_QUIESCING)
-        # A client with a blank name, or an asterisk, reaches whoever listens; with a sharing group's name one of its members
-        # (topics q027500, q027560, q101760).
+        # A blank name, or one with an asterisk, reaches whichever queue manager listens; a sharing group's name reaches one of
+        # its members (IBM MQ, "Examples of MQCONN calls", "MQCONN").
         if not q_mgr_name.startswith("*") and q_mgr_name not in ("", self.name, self.queue_sharing_group):
             raise Failed(mq.MQRC_Q_MGR_NAME_ERROR)
         channel = self.catalogue.objects.of(Kind.CHANNEL).get(channel_name) if channel_name else {}
@@ -232,7 +232,7 @@ class QueueManager:
         return check
 
     def disconnect(self, connection: Connection) -> Answer:
-        """MQDISC: commit an open unit of work (or what the reading says), then close all handles (topic "MQDISC")."""
+        """MQDISC: commit an open unit of work (or what the reading says), then close all handles (IBM MQ, "MQDISC")."""
         answer = self.back_out(connection) if self.readings[MQDISC_BACKS_OUT] else self.commit(connection)
         self._close_handles(connection)
         with self.lock:
@@ -240,7 +240,7 @@ class QueueManager:
         return answer
 
     def drop(self, connection: Connection, hang_up: Callable[[], None] | None = None) -> None:
-        """Back out and close all handles of an application that went away without MQDISC, in the order of the reading.
+        """Back out, and close all handles of an application that is gone without MQDISC, in the order of the reading.
 
         ``hang_up`` is called before a gap between the two, so that an application that still exists learns at once that its
         connection is lost.
@@ -269,7 +269,7 @@ class QueueManager:
         return next(self._hobjs)
 
     def release(self, handle: Handle) -> None:
-        """Undo what an open handle counts on its queue. The handle that created a temporary dynamic queue deletes it."""
+        """Take an open handle out of the counts of its queue. The handle that created a temporary dynamic queue deletes it."""
         if handle.subscription is not None:
             handle.subscription.released()
         queue = handle.queue
@@ -295,7 +295,7 @@ class QueueManager:
             for queue in self.catalogue.queues():
                 queue.wake()
             for connection in self.connections.values():
-                # An event handler must be told, even if its connection has no queue open.
+                # This tells event handlers, too, whose connections have no queue open.
                 connection.waiter.wake()
 
     def why_quiescing(self, connection: Connection) -> int:
@@ -305,17 +305,17 @@ class QueueManager:
         return mq.MQRC_CONNECTION_QUIESCING if connection.quiescing else mq.MQRC_NONE
 
     def fail_if_quiescing(self, connection: Connection, asked: int) -> None:
-        """Raise Failed if the call asks for that; ``asked`` are its FAIL_IF_QUIESCING bits, or 0."""
+        """Raise Failed if the queue manager quiesces, and ``asked``, the FAIL_IF_QUIESCING bits of the call, is not 0."""
         if asked and (reason := self.why_quiescing(connection)):
             raise Failed(reason)
 
     # --- units of work
 
     def unit_of_work(self, connection: Connection, messages: int = 1) -> UnitOfWork:
-        """Return the connection's unit of work with room for this many more messages; start one if there is none.
+        """Return the connection's unit of work, which has room for this many more messages; start one if there is none.
 
         Raises:
-            Failed: MQRC_SYNCPOINT_LIMIT_REACHED (MAXUMSGS), MQRC_BACKED_OUT (it cannot be committed any more; topic q040770).
+            Failed: MQRC_SYNCPOINT_LIMIT_REACHED (MAXUMSGS), MQRC_BACKED_OUT (it cannot be committed any more).
         """
         if connection.unit_of_work is None:
             connection.unit_of_work = UnitOfWork()
@@ -334,7 +334,7 @@ class QueueManager:
         connection.unit_of_work.doomed = True
 
     def commit(self, connection: Connection) -> Answer:
-        """MQCMIT. When it returns MQCC_OK, the unit of work is on disk and visible."""
+        """MQCMIT. After MQCC_OK, the unit of work is on disk and visible."""
         with self.lock:
             unit, connection.unit_of_work = connection.unit_of_work, None
         if unit is None:
@@ -404,7 +404,7 @@ class QueueManager:
             raise Failed(mq.MQRC_RESOURCE_PROBLEM) from error
 
     def keep_state(self, connection: Connection, handle: Handle, direction: Direction, in_unit_of_work: bool) -> None:
-        """Remember, before a call changes a handle's group state, what MQBACK must restore."""
+        """Keep the group state that MQBACK must restore, before a call changes it."""
         unit = connection.unit_of_work
         if unit is None:
             return
@@ -416,7 +416,7 @@ class QueueManager:
     # --- new values for messages
 
     def new_position(self, *, is_ordered: bool = True) -> int:
-        """Return the next place in order of arrival; or one before all others."""
+        """Return the next place in order of arrival, or a place before all others."""
         number = next(self._positions)
         return _MIDDLE + number if is_ordered else _MIDDLE - number
 
@@ -441,7 +441,7 @@ class QueueManager:
         return self._clock[1], self._clock[2]
 
     def token(self, message: Message) -> bytes:
-        """Return the message token, 16 bytes. It identifies the message as long as the queue manager runs."""
+        """Return the message token, 16 bytes, which identifies the message as long as the queue manager runs."""
         return self.token_prefix + message.position.to_bytes(8, "big")
 
     def position(self, token: bytes) -> int:
@@ -461,7 +461,7 @@ class QueueManager:
         return limit
 
     def default_identity_context(self, connection: Connection, md: MessageDescriptor) -> None:
-        """Set the identity context: the user whom the message is from."""
+        """Set the identity context: the user who sent the message."""
         md.user_identifier = connection.user_field
         md.accounting_token = _NO_ACCOUNTING_TOKEN
         md.appl_identity_data = _NO_IDENTITY_DATA

@@ -1,12 +1,12 @@
-"""Readings: which way this queue manager goes where IBM's texts leave a behaviour open, or where queue managers may differ.
+"""Readings: what this queue manager does where IBM's texts leave a behaviour open, or where queue managers may differ.
 
-A reading has a name and values. The first value is the default: what IBM's text says or, if it says nothing, what this project
-assumes. Tests and fault campaigns start a queue manager with another value, to show that their results do not depend on it::
+A reading has a name and values. The first value is the default: what IBM's text says, or otherwise what this project assumes.
+Tests and fault campaigns start a queue manager with another value, to show that their results do not depend on it::
 
     EmbeddedQueueManager(readings={"curdepth": "counts uncommitted gets"})
     EmbeddedQueueManager(answers="first-contact.json")  # as a queue manager did that ``make first-contact`` ran against
 
-This module is the whole table. Code that depends on a reading asks for the meaning of the chosen value:
+This module has the table. Code that depends on a reading asks for the meaning of the chosen value:
 ``q_mgr.readings[CURDEPTH_COUNTS_GETS]``.
 """
 
@@ -50,7 +50,7 @@ class Reading(Generic[T]):
 
 CURDEPTH_COUNTS_GETS = Reading(
     "curdepth",
-    "CurrentQDepth (q103130, q106410): decremented during a nonbrowse MQGET call",
+    "CurrentQDepth: decremented during a nonbrowse MQGET call",
     (
         Value("excludes uncommitted gets", False, "A message leaves CURDEPTH with the MQGET that removes it."),
         Value("counts uncommitted gets", True, "A message leaves CURDEPTH when the unit of work that got it commits."),
@@ -124,7 +124,7 @@ PRECEDENCE: Reading[tuple[int, ...]] = Reading(
 )
 SEGMENTS_SHARE_MSG_ID = Reading(
     "msgids of segments",
-    "MQMF_SEGMENTATION_ALLOWED (q097540): says nothing of MsgId",
+    "MQMF_SEGMENTATION_ALLOWED: says nothing of MsgId",
     (
         Value(
             "one each",
@@ -136,7 +136,7 @@ SEGMENTS_SHARE_MSG_ID = Reading(
 )
 PROPERTIES_ON_SEGMENTS = Reading(
     "properties on segments",
-    "2443 (q044630): properties in the message data; nothing of handles",
+    "2443: properties in the message data; nothing of handles",
     (
         Value("accepted", mq.MQRC_NONE, "MQPUT takes properties from a message handle with a segment."),
         Value(
@@ -148,7 +148,7 @@ PROPERTIES_ON_SEGMENTS = Reading(
 )
 GROUP_GOES_UNTOLD = Reading(
     "bind on group",
-    "ResolvedQMgrName (q098810): blank if not fixed; a group is neither",
+    "ResolvedQMgrName: blank if not fixed; a group is neither",
     (
         Value("tells the instance", False, "MQPMO.ResolvedQMgrName is the queue manager that the message went to."),
         Value("tells nothing", True, "MQPMO.ResolvedQMgrName is blank."),
@@ -156,7 +156,7 @@ GROUP_GOES_UNTOLD = Reading(
 )
 GROUP_STAYS = Reading(
     "group at an inhibited instance",
-    "MQOPEN and clusters (q027030), note: a group may be split",
+    "MQOPEN and clusters, note: a group may be split",
     (
         Value(
             "goes on to another",
@@ -172,7 +172,7 @@ GROUP_STAYS = Reading(
 )
 ANOTHERS_TEMPORARY_QUEUE = Reading(
     "temporary queue of another",
-    "Dynamic queues (q003140): nothing written about getting",
+    "Dynamic queues: nothing written about getting",
     (
         Value(
             "opens as any queue",
@@ -193,7 +193,7 @@ BROWSING_EXCLUSIVE = Reading(
 )
 OWN_INPUT_IS_NOT_IN_THE_WAY = Reading(
     "second exclusive open",
-    "2042 (q041130): does not say whose handle",
+    "2042: does not say whose handle",
     (
         Value("refused with 2042", False, "An open handle of the same connection prevents it like any other handle."),
         Value("allowed", True, "Open handles of the same connection do not prevent it."),
@@ -201,7 +201,7 @@ OWN_INPUT_IS_NOT_IN_THE_WAY = Reading(
 )
 TOLD_OF_A_FAILED_PUT: Reading[tuple[int, int] | None] = Reading(
     "mqcmit after a failed asynchronous put",
-    "2003 (q040770), asynchronous put (q027340): no completion code for this case",
+    "2003, asynchronous put: no completion code for this case",
     (
         Value("MQCC_WARNING 2003", (mq.MQCC_WARNING, mq.MQRC_BACKED_OUT), "MQCMIT backs out."),
         Value("MQCC_FAILED 2003", (mq.MQCC_FAILED, mq.MQRC_BACKED_OUT), "MQCMIT backs out."),
@@ -210,7 +210,7 @@ TOLD_OF_A_FAILED_PUT: Reading[tuple[int, int] | None] = Reading(
 )
 IDENTIFIERS_BEGIN_WITH_NAME = Reading(
     "identifiers",
-    "MsgId (q097550), GroupId (q097530): product and name for MsgId only",
+    "MsgId, GroupId: product and name for MsgId only",
     (
         Value("begin with the name", True, "GroupIds and MsgIds begin with AMQ and the queue manager's name."),
         Value("begin otherwise", False, "They begin with a number, followed by the name."),
@@ -226,7 +226,7 @@ DYNAMIC_NAME_IS_CHECKED = Reading(
 )
 OTHER_REPORTS_NEED_AUTHORITY = Reading(
     "authority for other reports",
-    "Message context (q023110): COD and expiration need PUT and PASSID; nothing of others",
+    "Message context: COD and expiration need PUT and PASSID; nothing of others",
     (
         Value("is checked too", True, "The user of a message needs both for its COA and exception reports, too."),
         Value("is not checked", False, "COA and exception reports go to any queue."),
@@ -246,7 +246,7 @@ PROPERTY_OF_EXIT = Reading(
 )
 PRINCIPALS_ARE_GROUPS = Reading(
     "security policy",
-    "Installable services (q027780): UserExternal in IBM's container, group elsewhere on Linux",
+    "Installable services: UserExternal in IBM's container, group elsewhere on Linux",
     (
         Value("user", False, "SET AUTHREC with PRINCIPAL gives authorities to the user."),
         Value("group", True, "SET AUTHREC with PRINCIPAL gives them to the user's primary group."),
@@ -284,7 +284,7 @@ class Readings:
     """The readings that one queue manager follows."""
 
     def __init__(self, chosen: Mapping[str, str] | None = None, *, cleanup_gap_s: float = CLEANUP_GAP_S) -> None:
-        """Choose values by name; readings that are not named have their default.
+        """Choose values by name; the other readings have their default.
 
         Args:
             chosen: values by names of readings.
@@ -318,8 +318,10 @@ class Readings:
 
 
 def chosen_by(pairs: Iterable[str]) -> dict[str, str]:
-    """Return the readings of a command line, by name: ``NAME=VALUE`` each, or ``@FILE`` for those that a file has recorded,
-    which count last.
+    """Return the readings of a command line, by name. An argument is ``NAME=VALUE``, or ``@FILE`` for a file of recorded
+    readings.
+
+    A value on the command line overrides one of a file.
 
     Raises:
         ReadingError: there is no such reading or value, a reading has two values, or the file is no record.
@@ -341,10 +343,10 @@ def chosen_by(pairs: Iterable[str]) -> dict[str, str]:
 def recorded_in(file: Path | str) -> dict[str, str]:
     """Return the readings that a queue manager followed, by name, from the JSON of ``make first-contact``.
 
-    What was not seen is left out, so it has its default.
+    A reading that was not seen is left out, so it has its default.
 
     Raises:
-        ReadingError: the file cannot be read or is no such record; it has several values of one, or one that cannot be followed.
+        ReadingError: the file cannot be read, or is no such record; a reading has several values, or an unknown one.
     """
     try:
         found = json.loads(Path(file).read_text(encoding="utf-8"))["readings"]

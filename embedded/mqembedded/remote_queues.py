@@ -1,10 +1,10 @@
 """Names that lead to another queue manager, and the transmission queue on which its messages wait for a channel.
 
-The way to a queue manager is the transmission queue that a definition names, else the local queue of its name, else the cluster,
-else DEFXMITQ. Nothing here asks whether the queue exists there: only the other queue manager finds out.
+The way to a queue manager is the transmission queue that a definition names, else the local queue of its name, else the
+cluster, else DEFXMITQ. Whether the queue exists there is not asked: only the other queue manager can find out.
 
-Source: IBM MQ, topics "Name resolution" (q025990), "Opening remote queues" (q026110), "XmitQName" (q103620), reason codes 2086,
-2087, 2091, 2092, 2184, 2196 to 2199. Not here: cluster queues and their instances (``cluster/routing.py``).
+Source: IBM MQ, "Name resolution", "Opening remote queues", "XmitQName", reason codes 2086, 2087, 2091, 2092, 2184, 2196 to
+2199. Not here: cluster queues and their instances (``cluster/routing.py``).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CLUSTER_TRANSMISSION_QUEUE = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
 
 @dataclass(frozen=True, slots=True)
 class TransmissionQueue:
-    """The way to queue managers by one transmission queue, which is in no cluster."""
+    """The way by one transmission queue, which belongs to no cluster."""
 
     queue: Queue
 
@@ -46,7 +46,7 @@ class TransmissionQueue:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The way to another queue manager: its name, the queue on which messages wait, what makes their targets."""
+    """The way to another queue manager: its name, the queue on which messages wait, and a function that makes their targets."""
 
     q_mgr_name: str
     queue: Queue
@@ -54,7 +54,7 @@ class Way:
 
     @property
     def is_of_cluster(self) -> bool:
-        """Whether it leads over the cluster."""
+        """Whether the way leads through the cluster."""
         return not isinstance(self.instances, TransmissionQueue)
 
     def route(self, name: str, options: int, definition: Definition | None = None) -> Route:
@@ -81,7 +81,7 @@ class Ways:
         self._in_cluster = in_cluster
 
     def to(self, q_mgr_name: str) -> Way | None:
-        """Return the way to what ObjectQMgrName names, perhaps by a queue manager alias; None for this queue manager.
+        """Return the way to the queue manager of ObjectQMgrName, which may be an alias; None for this queue manager.
 
         Raises:
             Failed: there is no way.
@@ -99,7 +99,7 @@ class Ways:
         return None if meant in ("", self._here) else self._to(meant, found)
 
     def of(self, remote: Definition) -> Way:
-        """Return the way of a remote queue that is opened by its name; raises Failed."""
+        """Return the way of a remote queue that was opened by its name; raises Failed."""
         meant = _name(remote.values, mq.MQCA_REMOTE_Q_MGR_NAME)
         if not _name(remote.values, mq.MQCA_REMOTE_Q_NAME):
             raise Failed(mq.MQRC_REMOTE_Q_NAME_ERROR)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mqgroups
-from mqgroups.demo.program import Progress
+from mqgroups.demo.program import DemoProgress
 
 QUEUE = "CLUSTER.ORDERS"
 EVERY = 10
@@ -11,17 +11,17 @@ EVERY = 10
 CONNECT_WAIT_S = 60.0
 
 
-class GroupProgress(Progress):
-    """Says as well what is found at the start, and what became of commits without an answer.
+class GroupProgress(DemoProgress):
+    """Also says what a program finds at its start, and the verdict about commits without an answer.
 
     resumed 414d5120... 40      an interrupted group is resumed after its message 40
-    doubt committed             a lost answer was yes; or: backed out
+    doubt committed             the commit whose answer was lost; or: backed out
     """
 
     def found(self, group: mqgroups.Resumed) -> None:
-        """Say that a group was interrupted."""
+        """Say that an interrupted group is resumed."""
         self.say(f"resumed {group.group_id.hex()} {group.msg_seq_number}")
 
     def settled(self, doubt: mqgroups.InDoubt) -> None:
-        """Say what became of a commit."""
+        """Say the verdict about a commit."""
         self.say(f"doubt {doubt.outcome}")

@@ -1,4 +1,4 @@
-"""GroupConsumer and IncomingGroup for asyncio; see ``mqgroups.GroupConsumer`` and ``mqgroups.IncomingGroup``."""
+"""AsyncGroupConsumer and AsyncIncomingGroup; see ``mqgroups.GroupConsumer`` and ``mqgroups.IncomingGroup``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from typing import Any, TypeAlias, TypeVar
 
-from mqgroups.aio.group import Group, Groups, following
-from mqgroups.aio.owner import Owner
+from mqgroups.aio.group import AsyncGroup, AsyncGroups, following
+from mqgroups.aio.owner import AsyncOwner
 from mqgroups.aio.thread import Calls
 from mqgroups.get import consumer, group
 from mqgroups.mqi.message import Message
@@ -17,21 +17,22 @@ BeforeCommit: TypeAlias = "Callable[[group.IncomingGroup], Coroutine[Any, Any, N
 _F = TypeVar("_F", bound=BeforeCommit)
 
 
-class GroupConsumer(Owner[consumer.GroupConsumer]):
-    """Gets message groups from one queue. Made by ``QueueManager.group_consumer``."""
+class AsyncGroupConsumer(AsyncOwner[consumer.GroupConsumer]):
+    """Gets message groups from one queue. Made by ``AsyncQueueManager.group_consumer``."""
 
-    def __aiter__(self) -> AsyncIterator[IncomingGroup]:
+    def __aiter__(self) -> AsyncIterator[AsyncIncomingGroup]:
         """Return the groups as they come, the interrupted one first; see ``mqgroups.GroupConsumer``.
 
-        After a call was cancelled, the iteration goes on with the interrupted group.
+        After a cancelled call, iterate again: the first group is the interrupted one.
         """
-        return Groups(self._sync, self._thread, IncomingGroup)
+        return AsyncGroups(self._sync, self._thread, AsyncIncomingGroup)
 
     def before_commit(self, function: _F) -> _F:
         """Call ``function(group)`` before each syncpoint, as ``mqgroups.GroupConsumer.before_commit`` does.
 
-        ``group`` is the synchronous one, for ``set_checkpoint``. A coroutine function runs in the event loop, any other in the
-        connection's thread. Neither may use the connection. Usable as a decorator, in a coroutine.
+        ``group`` is the synchronous one; you can call its ``set_checkpoint``. A coroutine function runs in the event loop, any
+        other function in the connection's thread. Neither may use the connection. You can use this as a decorator, in a
+        coroutine.
         """
         loop, thread = asyncio.get_running_loop(), self._thread
 
@@ -44,10 +45,11 @@ class GroupConsumer(Owner[consumer.GroupConsumer]):
         return function
 
 
-class IncomingGroup(Group[group.IncomingGroup]):
+class AsyncIncomingGroup(AsyncGroup[group.IncomingGroup]):
     """A message group being got. Iterate over it once.
 
-    If a call is cancelled, the group fails: iterate over the consumer again, which resumes the group after its last commit.
+    After a cancelled call the group takes no more calls. Iterate over the consumer again: it resumes the group after its last
+    commit.
     """
 
     def __init__(self, sync: group.IncomingGroup, calls: Calls) -> None:
@@ -64,7 +66,7 @@ class IncomingGroup(Group[group.IncomingGroup]):
 
     @property
     def group_id(self) -> bytes:
-        """24 bytes; ``MQGI_NONE`` for a message in no group."""
+        """The group's GroupId, 24 bytes; ``MQGI_NONE`` for a message in no group."""
         return self._sync.group_id
 
     @property
@@ -74,12 +76,12 @@ class IncomingGroup(Group[group.IncomingGroup]):
 
     @property
     def repeats(self) -> bool:
-        """Whether it has the key of the group that this consumer completed before it."""
+        """Whether this group has the key of the group that this consumer completed before it."""
         return self._sync.repeats
 
 
 class _Following(AsyncIterator[_T]):
-    """An iterator of the library's, each step of which is a call in the connection's thread."""
+    """An iterator of the library. Each step is a call in the connection's thread."""
 
     def __init__(self, each: Iterator[_T], calls: Calls) -> None:
         self._each = each

@@ -1,4 +1,4 @@
-"""The common part of groups for asyncio: calls in the connection's thread, and what the synchronous group says of itself."""
+"""What groups for asyncio have in common: calls in the connection's thread, and attributes of the synchronous group."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Called(Generic[_S]):
 def awaited(
     sync: Callable[Concatenate[_S, _P], _R],
 ) -> Callable[Concatenate[Called[_S], _P], Coroutine[Any, Any, _R]]:
-    """Return a method with the arguments of ``sync``, to be awaited."""
+    """Return a coroutine method that calls ``sync`` with its arguments."""
 
     @wraps(sync)
     async def make(self: Called[_S], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -44,7 +44,7 @@ def awaited(
     return make
 
 
-class Group(Called[_G]):
+class AsyncGroup(Called[_G]):
     """A group with a checkpoint: an incoming one, or an outgoing one of a producer."""
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
@@ -69,12 +69,12 @@ class Group(Called[_G]):
 
     @property
     def name(self) -> str:
-        """The name that the producer gave the group; empty if it gave none, or it is not known."""
+        """The name that the producer gave the group; empty if the producer gave none, or if the name is not known."""
         return self._sync.name
 
 
-class Groups(AsyncIterator[_T], Generic[_S, _T]):
-    """The groups of a consumer or a pipe as they come; ``made`` makes each one from the synchronous one."""
+class AsyncGroups(AsyncIterator[_T], Generic[_S, _T]):
+    """The groups of a consumer or a pipe as they come. ``made`` makes each of them from the synchronous group."""
 
     def __init__(self, sync: Iterable[_S], thread: ConnectionThread, made: Callable[[_S, Calls], _T]) -> None:
         self._sync = sync
@@ -86,16 +86,16 @@ class Groups(AsyncIterator[_T], Generic[_S, _T]):
         try:
             found = await following(self._thread.call, self._groups)
         except asyncio.CancelledError:
-            # The synchronous iteration has ended, or has a group that nobody has seen.
+            # The synchronous iteration has ended, or has returned a group that no task got.
             self._groups = iter(self._sync)
             raise
-        # A pipe's two groups have the same calls: after one that was cancelled, neither goes on.
+        # A pipe's two groups share their calls: after a cancelled one, both take no more.
         remedy = "Iterate over the consumer again, which returns the group after its last commit"
         return self._made(found, Calls(self._thread, remedy))
 
 
 async def following(call: Callable[[Callable[[], _T | None]], Awaitable[_T | None]], each: Iterator[_T]) -> _T:
-    """Return the next of an iterator; raises StopAsyncIteration at its end."""
+    """Return the next element of an iterator; raises StopAsyncIteration at its end."""
     found = await call(partial(next, each, None))
     if found is None:
         raise StopAsyncIteration

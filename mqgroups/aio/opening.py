@@ -1,4 +1,4 @@
-"""Opening: what ``connect`` and ``group_producer`` return, for ``async with`` or for ``await``."""
+"""The result of ``connect``, ``group_producer`` and so on, for ``async with`` or for ``await``."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _T = TypeVar("_T", bound=_Closes)
 
 
 class Opening(Generic[_T]):
-    """Opens something once: ``async with opening as it`` also closes it, ``it = await opening`` leaves that to the caller."""
+    """Opens something once. ``async with opening as it`` also closes it; after ``it = await opening`` you close it."""
 
     def __init__(self, opens: Coroutine[Any, Any, _T]) -> None:
-        # A coroutine, not its function: if nobody awaits it, Python says so.
+        # A coroutine, not its function: if no task awaits it, Python warns.
         self._opens = opens
         self._opened: _T | None = None
 

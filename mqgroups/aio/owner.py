@@ -1,4 +1,4 @@
-"""The common part of producers, consumers and pipes for asyncio: they stop, they close, and they have a checkpoint."""
+"""What producers, consumers and pipes for asyncio have in common: stop, close, and the checkpoint."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _C = TypeVar("_C", GroupProducer, GroupConsumer)
 
 
 class Closing(Generic[_S]):
-    """Stops and closes the synchronous object that does the work, in the connection's thread."""
+    """Stops the synchronous object that does the work, and closes it in the connection's thread."""
 
     def __init__(self, sync: _S, thread: ConnectionThread) -> None:
         self._sync: _S = sync
         self._thread = thread
 
     def stop(self) -> None:
-        """End the group or the iteration at the next safe place. For any task, thread or signal handler; it returns at once."""
+        """Ask the group or the iteration to end at its next safe place. Signal handlers and any thread may call this."""
         self._sync.stop()
 
     @property
@@ -49,8 +49,8 @@ class Closing(Generic[_S]):
         return f"<aio {self._sync!r}>"
 
 
-class Owner(Closing[_C]):
-    """A producer or a consumer: it has a status queue of its own."""
+class AsyncOwner(Closing[_C]):
+    """A producer or a consumer, which has a status queue."""
 
     async def checkpoint(self) -> Any:
         """Return the checkpoint of the last commit; ``None`` if there is none."""

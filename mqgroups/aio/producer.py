@@ -1,4 +1,4 @@
-"""GroupProducer and OutgoingGroup for asyncio; see ``mqgroups.GroupProducer`` and ``mqgroups.OutgoingGroup``."""
+"""AsyncGroupProducer and AsyncOutgoingGroup; see ``mqgroups.GroupProducer`` and ``mqgroups.OutgoingGroup``."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from types import TracebackType
 
-from mqgroups.aio.group import Group, awaited
-from mqgroups.aio.owner import Owner
+from mqgroups.aio.group import AsyncGroup, awaited
+from mqgroups.aio.owner import AsyncOwner
 from mqgroups.aio.thread import Calls, ConnectionThread
 from mqgroups.errors import GroupUsage
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.put import group, producer
 
 
-class GroupProducer(Owner[producer.GroupProducer]):
-    """Puts message groups to one queue. Made by ``QueueManager.group_producer``."""
+class AsyncGroupProducer(AsyncOwner[producer.GroupProducer]):
+    """Puts message groups to one queue. Made by ``AsyncQueueManager.group_producer``."""
 
-    def group(self, name: str = "", *, properties: Mapping[str, PropertyValue] | None = None) -> OutgoingGroup:
+    def group(self, name: str = "", *, properties: Mapping[str, PropertyValue] | None = None) -> AsyncOutgoingGroup:
         """Return the next group, for ``async with``; see ``mqgroups.GroupProducer.group``."""
-        return OutgoingGroup(self._sync, self._thread, name, properties)
+        return AsyncOutgoingGroup(self._sync, self._thread, name, properties)
 
     async def remaining(self, names: Iterable[str]) -> Iterator[str]:
         """Return those of ``names`` whose groups are not complete; see ``mqgroups.GroupProducer.remaining``."""
         return await self._thread.call(partial(self._sync.remaining, names))
 
 
-class OutgoingGroup(Group[group.OutgoingGroup]):
-    """A message group being put: what ``async with producer.group() as group`` gives.
+class AsyncOutgoingGroup(AsyncGroup[group.OutgoingGroup]):
+    """A message group being put: the ``group`` of ``async with producer.group() as group``.
 
-    If a call is cancelled, the group fails: leave the block, and the next ``producer.group()`` resumes it after its last commit.
-    A stream is read in the connection's thread.
+    After a cancelled call the group takes no more calls. Leave the block: the next ``producer.group()`` resumes the group after
+    its last commit. Streams are read in the connection's thread.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class OutgoingGroup(Group[group.OutgoingGroup]):
         self._thread = thread
         self._calls = Calls(thread, "Leave its block, and the next producer.group() resumes it after its last commit")
 
-    async def __aenter__(self) -> OutgoingGroup:
+    async def __aenter__(self) -> AsyncOutgoingGroup:
         self._sync = await self._thread.call(self._begin)
         return self
 
@@ -57,7 +57,7 @@ class OutgoingGroup(Group[group.OutgoingGroup]):
         try:
             self._calls.check()
         except GroupUsage as cancelled:
-            # The application has not noticed that a message may be missing.
+            # A message may be missing, and the application has not noticed.
             await self._leave(cancelled)
             raise
         await self._leave(None)
@@ -71,7 +71,7 @@ class OutgoingGroup(Group[group.OutgoingGroup]):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the group was complete before; see ``mqgroups.OutgoingGroup.is_complete``."""
+        """Whether the group is complete already; see ``mqgroups.OutgoingGroup.is_complete``."""
         return self._sync.is_complete
 
     @property

@@ -8,10 +8,10 @@ from operator import methodcaller
 from typing import Concatenate, ParamSpec, TypeVar
 
 from mqgroups import queue_manager
-from mqgroups.aio.consumer import GroupConsumer
+from mqgroups.aio.consumer import AsyncGroupConsumer
 from mqgroups.aio.opening import Opening
-from mqgroups.aio.pipe import GroupPipe
-from mqgroups.aio.producer import GroupProducer
+from mqgroups.aio.pipe import AsyncGroupPipe
+from mqgroups.aio.producer import AsyncGroupProducer
 from mqgroups.aio.thread import ConnectionThread
 from mqgroups.connection.holder import connection_of
 from mqgroups.errors import ConfigurationError
@@ -21,20 +21,20 @@ from mqgroups.telemetry.forgotten import tell_forgotten
 
 _P = ParamSpec("_P")
 _S = TypeVar("_S")
-_T = TypeVar("_T", GroupProducer, GroupConsumer, GroupPipe)
+_T = TypeVar("_T", AsyncGroupProducer, AsyncGroupConsumer, AsyncGroupPipe)
 _R = TypeVar("_R")
-# What nobody gets is closed again.
+# What no task takes is closed again.
 _close = methodcaller("close")
 
 
 def _makes(
     sync: Callable[Concatenate[queue_manager.QueueManager, _P], _S],
     kind: Callable[[_S, ConnectionThread], _T],
-) -> Callable[Concatenate[QueueManager, _P], Opening[_T]]:
-    """Return a method with the arguments of ``sync``, whose result is of ``kind``."""
+) -> Callable[Concatenate[AsyncQueueManager, _P], Opening[_T]]:
+    """Return a method that calls ``sync`` with its arguments, and makes a ``kind`` of the result."""
 
     @wraps(sync)
-    def make(self: QueueManager, /, *args: _P.args, **kwargs: _P.kwargs) -> Opening[_T]:
+    def make(self: AsyncQueueManager, /, *args: _P.args, **kwargs: _P.kwargs) -> Opening[_T]:
         async def opens() -> _T:
             function = partial(sync, self.q_mgr, *args, **kwargs)
             return kind(await self.thread.call(function, undo=_close), self.thread)
@@ -45,21 +45,22 @@ def _makes(
     return make
 
 
-class QueueManager:
+class AsyncQueueManager:
     """A connected queue manager. Leaving its ``async with`` block backs out what is not committed, and disconnects.
 
-    Its calls are made one after the other, in a thread of its own. So tasks that work at the same time need a connection each.
+    One thread makes all calls of a connection, one after the other. Give each task that works at the same time a connection of
+    its own.
 
     Attributes:
-        q_mgr: the synchronous one. Use it only in functions for ``run``.
-        thread: where its calls are made.
+        q_mgr: the synchronous queue manager. Use it only in functions that you give to ``run``.
+        thread: makes the calls.
     """
 
     def __init__(self, q_mgr: queue_manager.QueueManager, thread: ConnectionThread | None = None) -> None:
-        """Take over a connection that is made already, for example by ``mqgroups.wrap``.
+        """Take over a connection that exists already, for example of ``mqgroups.wrap``.
 
-        Another thread has made it. So the application must have connected with MQCNO_HANDLE_SHARE_BLOCK, as ``connect`` does;
-        otherwise calls end with 2018 (MQRC_HCONN_ERROR).
+        Another thread has made the connection. So the application must have connected with MQCNO_HANDLE_SHARE_BLOCK, as
+        ``connect`` does; otherwise calls fail with 2018 (MQRC_HCONN_ERROR).
         """
         self.q_mgr = q_mgr
         self.thread = thread or ConnectionThread()
@@ -67,9 +68,9 @@ class QueueManager:
         connection_of(q_mgr).sleep = self.thread.sleep
         self._closed = False
 
-    group_producer = _makes(queue_manager.QueueManager.group_producer, GroupProducer)
-    group_consumer = _makes(queue_manager.QueueManager.group_consumer, GroupConsumer)
-    group_pipe = _makes(queue_manager.QueueManager.group_pipe, GroupPipe)
+    group_producer = _makes(queue_manager.QueueManager.group_producer, AsyncGroupProducer)
+    group_consumer = _makes(queue_manager.QueueManager.group_consumer, AsyncGroupConsumer)
+    group_pipe = _makes(queue_manager.QueueManager.group_pipe, AsyncGroupPipe)
 
     async def run(
         self, function: Callable[Concatenate[queue_manager.QueueManager, _P], _R], *args: _P.args, **kwargs: _P.kwargs
@@ -88,7 +89,7 @@ class QueueManager:
         finally:
             self.thread.end()
 
-    async def __aenter__(self) -> QueueManager:
+    async def __aenter__(self) -> AsyncQueueManager:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -107,19 +108,19 @@ class QueueManager:
 
 def _connects(
     sync: Callable[_P, queue_manager.QueueManager],
-) -> Callable[_P, Opening[QueueManager]]:
+) -> Callable[_P, Opening[AsyncQueueManager]]:
     @wraps(sync)
-    def connect(*args: _P.args, **kwargs: _P.kwargs) -> Opening[QueueManager]:
+    def connect(*args: _P.args, **kwargs: _P.kwargs) -> Opening[AsyncQueueManager]:
         # As in ``mqgroups.connect``: from here on no local of a frame shows a secret.
         hide_secrets(kwargs)
 
-        async def opens() -> QueueManager:
+        async def opens() -> AsyncQueueManager:
             thread = ConnectionThread()
             if "sleep" in kwargs:
                 raise ConfigurationError("aio.connect takes no sleep=: a wait has to end when its call is cancelled")
             kwargs["sleep"] = thread.sleep
             try:
-                return QueueManager(await thread.call(partial(sync, *args, **kwargs), undo=_close), thread)
+                return AsyncQueueManager(await thread.call(partial(sync, *args, **kwargs), undo=_close), thread)
             except BaseException:
                 thread.end()
                 raise

@@ -1,8 +1,9 @@
-"""The thread of a connection: it makes the calls, one after the other, in the order in which tasks asked for them.
+"""The thread of a connection, which makes its calls one after the other, in the order in which tasks asked for them.
 
-A cancelled call cannot be taken back from the MQI. It ends at its next wait (``ConnectionThread.sleep``), as by an interruption,
-or normally. After an interruption the next call recovers (``connection/interruptions.py``). But nobody has the result of a
-cancelled call, and its task cannot tell whether it began. So the group in which it was made takes no more calls (``Calls``).
+An MQI call cannot be taken back. A cancelled call ends normally, or at its next wait (``ConnectionThread.sleep``), as if it was
+interrupted. After an interruption the next call recovers (``connection/interruptions.py``). But no task gets the result of a
+cancelled call, and its own cannot tell whether the call began. So the group of a cancelled call takes no more calls
+(``Calls``).
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ from typing import Any, TypeVar
 from mqgroups.errors import GroupUsage
 
 _T = TypeVar("_T")
-# The thread that waits for the coroutine which runs in this context.
+# The thread that waits for the coroutine of this context.
 _waiting: ContextVar[ConnectionThread | None] = ContextVar("_waiting", default=None)
 _numbers = itertools.count(1)
 
 
 class CallCancelled(BaseException):
-    """Ends a call in its thread, because its task was cancelled. No application sees it."""
+    """Ends a call in its thread because the call's task was cancelled. Applications never see it."""
 
 
 class _Call:
     """A call in the thread.
 
     Attributes:
-        cancelled: set when its task was cancelled.
-        hook: the coroutine of the application that it waits for.
+        cancelled: set when the task is cancelled.
+        hook: the application's coroutine that the call waits for.
     """
 
     def __init__(self) -> None:
@@ -50,7 +51,7 @@ class _Call:
 
 
 class ConnectionThread:
-    """A thread, and the calls for it."""
+    """A thread that makes calls for tasks."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(1, f"mqgroups.aio-{next(_numbers)}")
@@ -67,12 +68,12 @@ class ConnectionThread:
         """Call ``function`` in the thread, in a copy of the task's context.
 
         Args:
-            function: of the library's.
-            undo: called with the result in the thread if the task was cancelled, so that nobody gets the result.
-            certain: make the call even if the task is cancelled before it begins.
+            function: one of the library.
+            undo: called in the thread with the result, if the task was cancelled and does not get it.
+            certain: make the call even if the task is cancelled before the call begins.
 
         Raises:
-            GroupUsage: the connection is closed; or the thread waits for the application's function that makes this call.
+            GroupUsage: the connection is closed; or the caller is a function of the application for which the thread waits.
         """
         if _waiting.get() is self:
             raise GroupUsage(
@@ -95,12 +96,12 @@ class ConnectionThread:
         except asyncio.CancelledError:
             call.cancel()
             if undo is not None:
-                # Behind the call, and without waits.
+                # It runs after the call, and does not wait.
                 self._executor.submit(self._run, call, lambda: [undo(result) for result in results])
             raise
 
     def sleep(self, seconds: float) -> None:
-        """Wait between two tries of a call. Raises CallCancelled if its task was cancelled."""
+        """Wait between two tries of a call. Raises CallCancelled if the call's task is cancelled."""
         call = self._running
         if call is None:
             time.sleep(seconds)
@@ -108,7 +109,7 @@ class ConnectionThread:
             raise CallCancelled
 
     def wait_for(self, coroutine: Coroutine[Any, Any, _T], loop: asyncio.AbstractEventLoop) -> _T:
-        """Run a coroutine of the application's in the event loop, and wait for it; to be called in the thread."""
+        """Run a coroutine of the application in the event loop, and return its result. Call it in the thread."""
         call, before = self._running, _waiting.set(self)
         assert call is not None
         try:
@@ -123,7 +124,7 @@ class ConnectionThread:
             _waiting.reset(before)
 
     def end(self) -> None:
-        """End the thread after the calls that were asked for. It need not be waited for."""
+        """Let the thread end after the calls that it still has to make, and return at once."""
         self._ended = True
         self._executor.shutdown(wait=False)
 
@@ -132,14 +133,14 @@ class ConnectionThread:
         try:
             return function()
         except asyncio.CancelledError as error:
-            # Nobody has cancelled this task, but a TaskGroup would take the error for that, and end it without a word.
+            # This task was not cancelled. But a TaskGroup would believe it was, and end it silently.
             raise RuntimeError("a function of the application was cancelled, or raised CancelledError") from error
         finally:
             self._running = None
 
 
 class Calls:
-    """The calls of one group. After one that was cancelled there are no more, because nobody knows what it did."""
+    """The calls of one group. After a cancelled call there are no more, because its effect is not known."""
 
     def __init__(self, thread: ConnectionThread, remedy: str) -> None:
         """``remedy``: what the application can do after a cancelled call."""

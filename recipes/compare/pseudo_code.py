@@ -1,4 +1,4 @@
-"""The pseudo-code of IBM MQ's topic q026290, taken literally, with unchanged pymqi.
+"""The pseudo-code of IBM MQ's "Putting and getting a group that spans units of work", taken literally, with unchanged pymqi.
 
 The restart put uses GroupId and MsgSeqNumber from the status message, without plus 1, and puts the message with that
 number (another message under that number would be worse). An empty STATUS queue means "proceed to normal processing".

@@ -165,7 +165,7 @@ def test_an_operators_function_runs_on_the_connection(owner):
 
 def test_the_applications_own_connection_can_be_used(owner):
     async def main():
-        async with aio.QueueManager(owner.connect()) as qmgr, producer(owner, qmgr) as it, it.group() as group:
+        async with aio.AsyncQueueManager(owner.connect()) as qmgr, producer(owner, qmgr) as it, it.group() as group:
             await group.put(b"1")
 
     asyncio.run(main())

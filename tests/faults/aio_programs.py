@@ -38,7 +38,7 @@ class _AioProgram(Application):
 
     async def _run(self, connection: mqgroups.QueueManager) -> None:
         nap = connection_of(connection).sleep
-        async with aio.QueueManager(connection) as qmgr:
+        async with aio.AsyncQueueManager(connection) as qmgr:
 
             def sleep(seconds: float) -> None:
                 # Ends the wait if its call was cancelled.

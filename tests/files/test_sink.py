@@ -37,7 +37,7 @@ def put(owner, name="", payloads=THIS):
 def test_what_is_no_consumer_is_refused(owner, tmp_path):
     async def make():
         async with (
-            aio.QueueManager(owner.connect()) as q_mgr,
+            aio.AsyncQueueManager(owner.connect()) as q_mgr,
             q_mgr.group_consumer(owner.queue, name=owner.name) as sink,
         ):
             mqgroups.FileSink(tmp_path, sink)  # type: ignore[arg-type]  # no GroupConsumer

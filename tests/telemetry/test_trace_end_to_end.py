@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import signal
 
-import pytest
-
 from tests.fix_otlp import collecting
 
 THIS = [b"%d" % number for number in range(7)]

@@ -1,3 +1,3 @@
 """Administration: MQSC command files, PCF commands and the command server that answers them.
 
-This room can be taken away: no room beneath imports it. ``serve/`` wires it in, and ``calls/`` would not change without it."""
+No room beneath imports this one. ``serve/`` wires it in."""

@@ -1,14 +1,13 @@
 """The command server: a program inside the queue manager that answers PCF commands.
 
-It gets requests from its queue, and puts responses on the queue that each request names. It uses the same verbs as applications,
-and has a thread and a connection of its own. While it waits, it costs nothing. A request that it cannot answer is logged and
-dropped, and the command server continues.
+The command server gets requests from its queue, and puts responses on the queue that each request names. It uses the verbs of
+applications, in a thread and with a connection of its own. It logs and drops a request that it cannot answer, and continues.
 
 Not here: what commands do (``commands/``), the format of messages (``pcf.py``).
 
-Source: IBM MQ, topics "Responses" (q020030), "Standard responses", "The message descriptor of a PCF command message". Commands
-of type MQCFT_COMMAND_XR get standard responses too, as from queue managers on Multiplatforms; on z/OS there are extended
-responses only ("Extended responses", q020050): an item for each row, or a message that says what is wrong, and then a summary.
+Source: IBM MQ, "Responses", "Standard responses", "The message descriptor of a PCF command message". Commands of type
+MQCFT_COMMAND_XR get standard responses too, as from queue managers on Multiplatforms; on z/OS there are extended responses only
+(IBM MQ, "Extended responses"): an item for each row, or a message that says what is wrong, and then a summary.
 """
 
 from __future__ import annotations
@@ -39,10 +38,10 @@ from mqembedded.wire.structures import MD_V1, NO_ID, MessageDescriptor, name_fie
 _log = logging.getLogger(__name__)
 
 _APPL_NAME = "command server"
-# Forms of a PCF message: as it is read and written here, and as z/OS has it.
+# The forms of PCF messages: of this package, and of z/OS.
 _NATIVE, _EBCDIC = ("<", 819), (">", 500)
 _LONGEST_COMMAND = 104_857_600
-# How long to wait if the command queue cannot be read, for example because gets are inhibited.
+# Seconds to wait if the command queue cannot be read, for example because gets are inhibited.
 _RETRY_S = 1.0
 _GET_OPTIONS = mq.MQGMO_WAIT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_NO_PROPERTIES
 _GMO = struct.pack("<4siiiii48siBBBB", b"GMO ", 2, _GET_OPTIONS, mq.MQWI_UNLIMITED, 0, 0, b"", 0, *b"    ")
@@ -80,7 +79,7 @@ class CommandServer:
         self._refused = mq.MQRC_NONE
 
     def start(self) -> None:
-        """Open the command queue, before any application can, and start; raises Failed if the queue cannot be opened."""
+        """Open the command queue, before any application can, and start. Raises Failed if the queue cannot be opened."""
         connection = self._q_mgr.connect_program(self._waiter, _APPL_NAME)
         od = _descriptor(self._q_mgr.platform.command_queue, "")
         _, _, opened = opening.open_object(self._q_mgr, connection, od, mq.MQOO_INPUT_EXCLUSIVE)
@@ -88,7 +87,7 @@ class CommandServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop after the current command. The command server does not use the queue manager's store afterwards."""
+        """Stop after the current command. Afterwards the command server does not use the queue manager's store."""
         self._waiter.stop()
         if self._thread is not None:
             self._thread.join()
@@ -105,7 +104,7 @@ class CommandServer:
             self._q_mgr.drop(connection)
 
     def _serve_one(self, connection: Connection, hobj: int) -> None:
-        """Wait for a request and answer it. Raises ConnectionGone when it is time to stop."""
+        """Wait for a request and answer it. Raises ConnectionGone when the queue manager stops."""
         try:
             got = getting.get(self._q_mgr, connection, hobj, _ANY_MESSAGE, _GMO, _LONGEST_COMMAND)[2]
         except Failed as failed:
@@ -129,7 +128,7 @@ class CommandServer:
                 responses = [convert_pcf(each, _NATIVE, _EBCDIC) or each for each in responses]
             self._reply(connection, request, responses)
         except Exception:
-            # A bug here must not keep the next program from getting its answer.
+            # After a bug here the next program must still get its answer.
             _log.exception("a command of %d bytes from %s is dropped", len(data), text_field(request.put_appl_name))
 
     def _answer(self, request: MessageDescriptor, data: bytes) -> list[bytes]:

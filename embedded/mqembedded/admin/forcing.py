@@ -1,11 +1,11 @@
-"""Changes of a queue that is open: which of them need FORCE, and which handles they end.
+"""Changes of an open queue: which of them need FORCE, and which handles they end.
 
-An application does not notice most changes. A change of what a name leads to, of USAGE, or to NOSHARE makes handles invalid:
-calls with them end with MQRC_OBJECT_CHANGED. Without FORCE the command is refused then. REFRESH CLUSTER discards what is known of
-other members, so handles that lead to them become invalid too.
+Applications do not notice most changes. But a change of the queue that a name leads to, of USAGE, or to NOSHARE makes handles
+invalid: calls with them end with MQRC_OBJECT_CHANGED. Such a command is refused without FORCE. REFRESH CLUSTER discards what is
+known about other members, so handles that lead to them become invalid, too.
 
-Source: IBM MQ, topics "ALTER queues" (q085330), "Forcing changes to queue properties", MQOPEN (q101870), q041120, q047310,
-"REFRESH CLUSTER" (q086470). Unverified: that an MQGET that waits ends at once; that RNAME, RQMNAME and XMITQ are alike.
+Source: IBM MQ, "ALTER queues", "Forcing changes to queue properties", "MQOPEN", reason code 2041, "REFRESH CLUSTER".
+Unverified: that an MQGET that waits ends at once; that RNAME, RQMNAME and XMITQ are alike.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mqembedded.objects.others import CatalogueError
 from mqembedded.queue_manager import QueueManager
 from mqembedded.wire import pcf_constants as pcf
 
-# Attributes that say where a name leads; they count if they are given, even with the old value.
+# Attributes that say where a name leads. They count if they are given, even with the old value.
 _LEADS_TO = {
     ALIAS: {mq.MQCA_BASE_Q_NAME},
     REMOTE: {mq.MQCA_REMOTE_Q_NAME, mq.MQCA_REMOTE_Q_MGR_NAME, mq.MQCA_XMIT_Q_NAME},

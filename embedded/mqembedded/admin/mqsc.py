@@ -1,13 +1,13 @@
-"""MQSC: reading the command files that define the queue manager's objects.
+"""Reading MQSC: the command files that define the queue manager's objects.
 
-The commands are in tables: those that are carried out, and those that are read and set aside, because IBM MQ needs them for what
-is not here (listeners, services, channel authentication records, other types of channels and of authentication information),
-and the same file must serve both. Any other command is an error that names its line. Start files and ``mqembedded mqsc``
-are read alike. Not here: carrying out commands (``mqsc_commands.py``, ``commands/display.py``).
+Tables list the commands that are carried out, and those that are read and set aside: listeners, services, channel
+authentication records, other types of channels and of authentication information. IBM MQ needs these, and one file must serve
+both. Any other command is an error that names its line. Start-up files and ``mqembedded mqsc`` are read alike. Not here:
+carrying out commands (``mqsc_commands.py``, ``commands/display.py``).
 
-Syntax as in IBM MQ, topic "Building command scripts": a command continues on the next line after ``+`` (leading blanks of that
-line are dropped) or ``-`` (they are kept); ``*`` in the first column starts a comment; names in quotes keep their case, others
-are folded to upper case; ``;`` ends a command. END ends the text (topic "Using MQSC commands interactively", q020660).
+Syntax as in IBM MQ, "Building command scripts": a command continues on the next line after ``+`` (leading blanks of that line
+are dropped) or ``-`` (they are kept); ``*`` in the first column starts a comment; names in quotes keep their case, others are
+folded to upper case; ``;`` ends a command. END ends the text (IBM MQ, "Using MQSC commands interactively").
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ _CARRIED_OUT = {
     *_each("STOP", "CONN"),
     *_each("SET DELETE", "AUTHREC"),
 }
-# What has objects here, and then what has none.
+# Kinds with objects here, then kinds without.
 _DISPLAYED = _each(
     "DISPLAY",
     "QUEUE QLOCAL QMODEL QALIAS QREMOTE QSTATUS QCLUSTER CLUSQMGR QMGR QMSTATUS CHANNEL CHSTATUS NAMELIST PROCESS CONN TOPIC SUB "
     "SBSTATUS TPSTATUS AUTHINFO AUTHREC",
 ) | _each("DISPLAY", "LISTENER LSSTATUS SERVICE SVSTATUS CHLAUTH COMMINFO POLICY")
 _NAMELESS = {"QMGR", "QMSTATUS", "AUTHREC", "SECURITY", "CHINIT", "CMDSERV"}
-# For each of these kinds only the first type is there. The others are set aside.
+# Of each kind only the first type exists here. The others are set aside.
 _TYPES = {
     "CHANNEL": ("CHLTYPE", "SVRCONN", "SDR SVR RCVR RQSTR CLNTCONN CLUSSDR CLUSRCVR MQTT AMQP".split()),
     "AUTHINFO": ("AUTHTYPE", "IDPWOS", "IDPWLDAP CRLLDAP OCSP".split()),
@@ -78,7 +78,7 @@ _BETWEEN = re.compile(r"[ \t,]*")
 _INSIDE = re.compile(r"(?:[^')]|'[^']*')*")
 _ITEM = re.compile(r"\s*'(?:[^']|'')*'\s*|[^',]+")
 _LIST = re.compile(rf"(?:{_ITEM.pattern})(?:,(?:{_ITEM.pattern}))*")
-# What follows the name of an attribute that holds a password; an error does not show it.
+# The value of an attribute with a password, which errors do not show.
 _SECRETS = re.compile(r"(?<=LDAPPWD|KEYRPWD|INITKEY|SSLCRYP|ASSWORD)\s*\(.*", re.IGNORECASE)
 _OUTSIDE_QUOTES = re.compile(r"'[^']*'|[^']+")
 
@@ -104,7 +104,7 @@ class Command:
 
     @property
     def is_of_cluster(self) -> bool:
-        """Whether it is about a cluster channel."""
+        """Whether the command is about a cluster channel."""
         return self.parameters.get("CHLTYPE") in ("CLUSSDR", "CLUSRCVR")
 
 
@@ -114,7 +114,7 @@ def parse(text: str) -> list[Command]:
 
 
 def decoded(raw: bytes) -> str:
-    """Return the text of a file, which is UTF-8, with a byte order mark or without; raises MQSCError."""
+    """Return the text of a file in UTF-8, with or without a byte order mark; raises MQSCError."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise MQSCError("the text is UTF-16; convert it to UTF-8", 1)
     try:
@@ -144,7 +144,7 @@ def _all_statements(text: str) -> Iterator[tuple[int, str]]:
         body = line[:-1] if more else line
         gathered += body.lstrip() if gathered.endswith("\0") else body
         if more:
-            # A character that cannot be typed marks how the line ended: after + the leading blanks of the next line are
+            # A character that cannot be typed marks the end of the line: after + the leading blanks of the next line are
             # dropped.
             gathered += "\0" if line.endswith("+") else "\1"
             continue

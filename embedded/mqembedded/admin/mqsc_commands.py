@@ -1,4 +1,4 @@
-"""Carrying out MQSC commands: from keywords and values to the catalogue's methods.
+"""Carrying out MQSC commands: turns keywords and values into calls of the catalogue.
 
 Not here: the syntax (``mqsc.py``), the meaning of defining or deleting an object (``catalogue.py``, ``objects/others.py``).
 """
@@ -44,14 +44,14 @@ _SUBTYPES = {"CHLTYPE", "AUTHTYPE"}
 _AUTHREC_PARAMETERS = {"PROFILE", "OBJTYPE", "PRINCIPAL", "GROUP", "AUTHADD", "AUTHRMV", "SERVCOMP"}
 _DELETE_PARAMETERS = {"PURGE", "NOPURGE", "AUTHREC", "IGNSTATE"} | _SUBTYPES
 _STOP_PARAMETERS = {"CHANNEL": {"MODE", "STATUS", "CONNAME", "IGNSTATE"}, "CONN": {"EXTCONN"}}
-# Attributes that are read and not kept, by kind, because they are secrets or cannot be anything else here. Only other values than
-# these are told.
+# Attributes that are read and not kept, by kind: secrets, and those that can have only this value here. Another value is
+# reported.
 _NOT_KEPT: dict[str, dict[str, str]] = {
     "QMGR": {"CCSID": str(CCSID), "INITKEY": "", "KEYRPWD": ""},
     "SUB": {"PUBACCT": "", "PUBAPPID": "", "SELECTOR": ""},
     "TOPIC": {"TYPE": "LOCAL"},
 }
-# How many objects a sentence names.
+# The most objects that a sentence names.
 _MOST_NAMES = 5
 _WHAT_IS_NOT_THERE = frozenset(
     {mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQRC_NO_SUBSCRIPTION, pcf.MQRCCF_CHANNEL_NOT_FOUND, pcf.MQRCCF_CHANNEL_NOT_ACTIVE}
@@ -61,7 +61,7 @@ _WHAT_IS_NOT_THERE = frozenset(
 def run(q_mgr: QueueManager, commands: Iterable[Command]) -> list[tuple[Command, str]]:
     """Carry out commands in order; raises MQSCError at the first one that fails.
 
-    Returns what has no effect here: commands, each with "", and attributes of commands, each with its command.
+    Returns what has no effect here: commands, each with "", and attributes, each with its command.
     """
     without_effect = []
     for command in commands:
@@ -69,14 +69,14 @@ def run(q_mgr: QueueManager, commands: Iterable[Command]) -> list[tuple[Command,
             ignored = _not_kept(command) if _run(q_mgr, command) else [""]
             without_effect += [(command, keyword) for keyword in ignored]
         except CatalogueError as error:
-            # IGNSTATE(YES): the command succeeds if what it would bring about is so already (topic "DELETE queues").
+            # IGNSTATE(YES): the command also succeeds if there is nothing to do (IBM MQ, "DELETE queues").
             if command.parameters.get("IGNSTATE") != "YES" or error.reason not in _WHAT_IS_NOT_THERE:
                 raise refused(command, str(error)) from error
     return without_effect
 
 
 def told(without_effect: Iterable[tuple[Command, str]]) -> str:
-    """Return a sentence about what ``run`` returned; "" if it is nothing."""
+    """Return a sentence about the result of ``run``; "" if it is empty."""
     lines: dict[str, list[str]] = {}
     for command, keyword in without_effect:
         lines.setdefault(f"{command.verb} {command.kind} {keyword}".rstrip(), []).append(str(command.line))
@@ -85,9 +85,9 @@ def told(without_effect: Iterable[tuple[Command, str]]) -> str:
 
 
 def attributes_without_effect(q_mgr: QueueManager) -> str:
-    """Return the attributes that are set to something else than the default and do nothing here, and whose they are; "" if none.
+    """Return a sentence about attributes that have no effect here, and are not at their defaults; "" if there are none.
 
-    The base topic differs from the defaults of other topics by itself.
+    The base topic differs from the defaults of other topics anyway.
     """
     catalogue = q_mgr.catalogue
     holders: list[tuple[str, str, tuple[Attribute, ...], Mapping[int, object]]]
@@ -202,7 +202,7 @@ def _queue(q_mgr: QueueManager, command: Command) -> None:
 
 
 def _stays(command: Command, existing: Mapping[Any, object], given: Mapping[Any, object]) -> None:
-    """Tell that a definition counts for nothing: a warning if it would have changed something.
+    """Log that a definition has no effect: a warning if it would have changed something.
 
     A start-up file is read at every start. IBM MQ also reports this, and continues.
     """

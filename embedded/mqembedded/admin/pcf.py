@@ -1,14 +1,13 @@
 """Programmable command formats (PCF): reading a message into values, and writing values as a message.
 
-A message is an MQCFH followed by parameters. Reading is strict: a malformed command is refused with the reason code that IBM MQ
-documents for it, as ``PCFError``; no other exception is raised. Integers are read in either byte order, as the message's
-Encoding says, and written in this machine's. Text is not converted: it is stored byte for byte, as characters of Latin-1, like
-all names and descriptions here.
+A message is an MQCFH followed by parameters. Reading is strict: a malformed command raises ``PCFError`` with the reason code
+that IBM MQ documents, and nothing else. Integers are read in either byte order, as the message's Encoding says, and written in
+this machine's. Text is not converted: it is stored byte for byte, as characters of Latin-1, like all names and descriptions
+here.
 
 Not here: the parameters of each command (``commands/``), where messages come from (``command_server.py``).
 
-Source: IBM MQ, "Structures for commands and responses" (topic q088570) and the topics of MQCFH, MQCFIN and so on; "PCF reason
-codes".
+Source: IBM MQ, "Structures for commands and responses" and the topics of MQCFH, MQCFIN and so on; "PCF reason codes".
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from mqembedded.wire import pcf_constants as pcf
 Value: TypeAlias = "int | str | bytes | tuple[int, ...] | tuple[str, ...] | tuple[Parameter, ...]"
 
 _INTEGER_ENCODING = 0xF
-# Empty strings in a list take no room in a message, so their number is limited: as many as a namelist may have.
+# Empty strings in a list take no room in a message, so their number needs a limit: that of a namelist.
 _MOST_EMPTY_TEXTS = 256
 _BYTE_ORDERS = {1: ">", 2: "<"}
 _NATIVE = "<" if mq.MQENC_NATIVE == mq.MQENC_REVERSED else ">"
@@ -48,10 +47,10 @@ _STRING_OPERATORS = (
 
 
 class PCFError(Exception):
-    """A command is refused; ``reason`` is the MQRCCF or MQRC code.
+    """The command is refused; ``reason`` is the MQRCCF or MQRC code.
 
-    ``error_parameter`` and ``error_value`` are identifier and value of the MQCFIN that an error response may have. It says
-    which parameter, or which selector in a list, was wrong (topic "Standard responses").
+    ``error_parameter`` and ``error_value`` are identifier and value of the MQCFIN that an error response may have. It names the
+    wrong parameter, or the wrong selector of a list (IBM MQ, "Standard responses").
     """
 
     def __init__(self, reason: int, error_value: int = 0, error_parameter: int = pcf.MQIACF_PARAMETER_ID) -> None:

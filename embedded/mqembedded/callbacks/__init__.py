@@ -1,3 +1,3 @@
 """Asynchronous consumption: MQCB, MQCTL, and the choice of the next callback.
 
-This room can be taken away: no room beneath imports it. ``serve/`` wires it in, and ``calls/`` would not change without it."""
+No room beneath imports this one. ``serve/`` wires it in."""

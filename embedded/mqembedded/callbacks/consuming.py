@@ -1,7 +1,7 @@
 """MQCB and MQCTL: registering callbacks, and starting and stopping them. ``dispatching.py`` chooses the next callback.
 
-Sources: IBM MQ, topics "MQCB" (q101720), "MQCTL" (q101790), "MQCBD", "MQCTLO", and the reason codes' own. Unverified: whatever
-is marked so below, and which reason code is returned if several apply.
+Sources: IBM MQ, "MQCB", "MQCTL", "MQCBD", "MQCTLO", and the reason codes' own. Unverified: the places that say so below, and
+the reason code if several apply.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _GMO_LENGTH = STRUCTURE_LENGTHS["MQGMO"][4]
 def manage(
     q_mgr: QueueManager, connection: Connection, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
 ) -> Answer:
-    """MQCB. Returns the callback that it was about, and whether that callback is registered now, even if the call failed."""
+    """MQCB. Return the callback of the call, and whether it is registered now, even if the call failed."""
     reason = mq.MQRC_NONE
     with q_mgr.lock:
         callbacks = Consumption.of(connection).callbacks
@@ -114,7 +114,7 @@ def _forget_message_handle(connection: Connection, callback: Callback) -> None:
 def _register(
     q_mgr: QueueManager, connection: Connection, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
 ) -> None:
-    """MQOP_REGISTER. It replaces an existing callback without calling that; an error removes the existing callback."""
+    """MQOP_REGISTER. It replaces an existing callback without a call of that; after an error the existing callback is removed."""
     consumption = Consumption.of(connection)
     before = consumption.callbacks.get(hobj)
     try:
@@ -149,10 +149,10 @@ def _callback(q_mgr: QueueManager, connection: Connection, cbd: bytes, hobj: int
         raise Failed(mq.MQRC_CBD_OPTIONS_ERROR)
     named = bool(text_field(name))
     if named == bool(function):
-        # Exactly one of the two must be given (topic q094580).
+        # Exactly one of the two must be given (IBM MQ, "MQCBD").
         raise Failed(mq.MQRC_CALLBACK_ROUTINE_ERROR)
     if named:
-        # Functions are not looked up by name in libraries.
+        # Functions by name are not supported.
         raise Failed(mq.MQRC_MODULE_NOT_FOUND)
     if max_msg_length < mq.MQCBD_FULL_MSG_LENGTH:
         raise Failed(mq.MQRC_MAX_MSG_LENGTH_ERROR)
@@ -189,10 +189,10 @@ def _checked(q_mgr: QueueManager, connection: Connection, callback: Callback) ->
 
 
 def get_for(q_mgr: QueueManager, connection: Connection, callback: Callback) -> Get:
-    """Return the MQGET with which the consumer's next message is got; raises Failed if MQGET refuses its options."""
+    """Return the MQGET for the consumer's next message; raises Failed if MQGET refuses its options."""
     gmo = GetMessageOptions.read(callback.gmo)
     if gmo.options & _FROM_THE_FIRST_ON == _FROM_THE_FIRST_ON:
-        # The browse goes to the start of the queue once, and continues from there: unverified.
+        # The browse begins at the start of the queue once, and then continues: unverified.
         not_now = mq.MQGMO_BROWSE_FIRST if callback.browsed else mq.MQGMO_BROWSE_NEXT
         gmo = replace(gmo, options=gmo.options & ~not_now)
     try:

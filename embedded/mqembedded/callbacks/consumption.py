@@ -1,12 +1,11 @@
-"""Asynchronous consumption as values: the callbacks of a connection, the calls that are owed to them, and the connection's
-state.
+"""Asynchronous consumption as values: the callbacks of a connection, the calls that they are owed, and its state.
 
 A connection is stopped, started or suspended (MQCTL). A registered callback (MQCB) gets two kinds of calls. Control calls tell
-it that it was registered, started, stopped or deregistered. They are *owed*: they are queued, and made in order before anything
-else. The other calls bring messages and events, while the connection is started. Not here: which verb causes which call
+it that it was registered, started, stopped or deregistered. They are *owed*: the queue manager makes them in order, before any
+other call. The other calls bring messages and events, while the connection is started. Not here: which verb causes which call
 (``consuming.py``).
 
-Sources: IBM MQ, topics "MQCB" (q101720), "MQCTL" (q101790), "MQCBC", "CallType" (q094380), "State" (q094450).
+Sources: IBM MQ, "MQCB", "MQCTL", "MQCBC", "CallType", "State".
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Callback:
     Attributes:
         max_msg_length: bytes; MQCBD's special value is already resolved.
         state: MQCS_*. In any state but MQCS_NONE and MQCS_SUSPENDED_TEMPORARY no messages come until MQOP_RESUME.
-        due_s: when the current wait interval ends; None if no interval has begun.
+        due_s: the end of the current wait interval; None if no interval has begun.
         tells_empty: with a wait interval of 0, whether the consumer will be told once that there is no message.
         browsed: whether MQGMO_BROWSE_FIRST is done, so that the browse continues with MQGMO_BROWSE_NEXT.
     """
@@ -59,7 +58,7 @@ class Callback:
 
     @property
     def active(self) -> bool:
-        """Whether it is a message consumer that is not suspended."""
+        """Whether this is a message consumer that is not suspended."""
         return not self.handles_events and self.state in (mq.MQCS_NONE, mq.MQCS_SUSPENDED_TEMPORARY)
 
     def begins(self) -> None:
@@ -110,7 +109,7 @@ class Consumption:
         return _MQCBC.pack(b"CBC ", 2, context.call_type, hobj, 0, 0, *codes, 0, 0, 0)
 
     def owe(self, callback: Callback, option: int, context: Context, *, closed: bool = False) -> None:
-        """Queue a control call, if the callback asked for this kind."""
+        """Queue a control call, if the callback has asked for this kind."""
         if callback.options & option:
             self.owed.append((callback.hobj, self.packed(callback, context, closed=closed)))
 

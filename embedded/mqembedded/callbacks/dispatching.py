@@ -1,12 +1,11 @@
-"""CALLBACK: which callback of a connection is made next, and with which message or event.
+"""CALLBACK: the next callback of a connection, and its message or event.
 
-The C library has a thread that sends CALLBACK and makes the callback. The library knows functions and threads; everything else
-is decided here. Messages are got as with MQGET, for one consumer after the other; a consumer that got a message goes to the end
-of the line.
+A thread of the C library sends CALLBACK and makes the callback. The library knows functions and threads; everything else is
+decided here. Messages are got as with MQGET, for one consumer after the other. A consumer that got a message goes to the end of
+the line.
 
-Sources: IBM MQ, topics "MQCB" (q101720), "CallType" (q094380), "State" (q094450), "DataLength" (q094410). Unverified: what the
-wait options mean for a consumer; that a consumer is told again and again of a message that stays on the queue because it is too
-long (MQRC_TRUNCATED_MSG_FAILED).
+Sources: IBM MQ, "MQCB", "CallType", "State", "DataLength". Unverified: the wait options of a consumer; that a consumer is told
+repeatedly of a message that is too long and so stays on the queue (MQRC_TRUNCATED_MSG_FAILED).
 """
 
 from __future__ import annotations
@@ -94,7 +93,7 @@ def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> An
             return waiting.outcome.answer()
         return _call(mq.MQHO_UNUSABLE_HOBJ)
     except BaseException:
-        # Most likely the application is gone; another one must get the message that was found.
+        # The application is probably gone, so another one must get the message.
         with q_mgr.lock:
             if waiting is not None:
                 _stop_watching(watched, waiting)
@@ -148,7 +147,7 @@ def _event(consumption: Consumption, callback: Callback, reason: int, comp: int 
 
 
 def _quiescing(q_mgr: QueueManager, connection: Connection) -> _Next | None:
-    """Return the event that queue manager or connection is quiescing, once, for the event handler; a suspended one misses it."""
+    """Return the event of quiescing, once, for the event handler; a suspended event handler misses it."""
     consumption, reason = Consumption.of(connection), q_mgr.why_quiescing(connection)
     if not reason or consumption.told_quiescing:
         return None
@@ -192,8 +191,8 @@ def _failed(consumption: Consumption, callback: Callback, failed: Failed) -> _Ne
 def _is_due(callback: Callback, interval_ms: int) -> bool:
     """Whether a waiting consumer must now be told that there is no message.
 
-    It is told after each wait interval. With an interval of 0 it is told once after the start, and once after each message;
-    with an unlimited interval never.
+    A consumer is told after each wait interval; with an interval of 0 once after the start, and once after each message; with
+    an unlimited interval never.
     """
     if interval_ms == mq.MQWI_UNLIMITED:
         return False

@@ -1,9 +1,9 @@
-"""Message context: who a message is from, and which application put it when.
+"""Message context: the user who sent a message, the application that put it, and when.
 
-MQPMO says where the context comes from: the queue manager fills it in (the default), it is empty, it is passed on from a
-message that the application got before, or the application sets it. To pass or set context, the output handle must have been
-opened for that. Source: IBM MQ, topics "Controlling context information", "MQPMO options" and those of the reason codes. Not
-here: whether the user is authorized to do so.
+MQPMO says where the context comes from. The queue manager fills it in (the default), it is empty, it is passed on from a
+message that the application has got, or the application sets it. To pass or set context, the application must have opened the
+output handle for that. Source: IBM MQ, "Controlling context information", "MQPMO options" and the pages of the reason codes.
+Not here: the user's authority.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NEEDED = {
 
 
 def check_context(connection: Connection, handle: Handle, pmo: PutMessageOptions, *, put1: bool) -> None:
-    """Raise Failed unless the message can get its context. MQPUT1 opens its queue with the needed options itself."""
+    """Raise Failed unless the handle was opened for this context. MQPUT1 opens its queue with the needed options itself."""
     option = pmo.options & (PASSES | SETS)
     if not option:
         return
@@ -78,7 +78,8 @@ def set_context(q_mgr: QueueManager, connection: Connection, md: MessageDescript
         for field in passed:
             setattr(md, field, getattr(source, field))
     elif options & SETS:
-        # A null and what follows it become blanks (topics q097700, q097430, q097620, q097440, PutDate, PutTime).
+        # A null and what follows it become blanks (IBM MQ, "UserIdentifier", "AccountingToken", "PutApplName",
+        # "ApplIdentityData", PutDate, PutTime).
         for field in _TEXT:
             value = getattr(md, field)
             setattr(md, field, blank_padded(value, len(value)))

@@ -1,7 +1,7 @@
-"""One MQGET call: which message it returns, under which conditions, and how it changes the handle.
+"""One MQGET call: the message that it returns, its conditions, and its effect on the handle.
 
-``_find`` searches as Table 16 says, with match options, browse cursor, locks, marks and availability options. ``_deliver`` does
-everything that returning a message involves. The options themselves are in ``get_options.py``.
+``_find`` searches as Table 16 says, with match options, browse cursor, locks, marks and availability options. ``_deliver``
+returns a message, with all that this involves. Not here: the options (``get_options.py``).
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Get:
             raise Failed(mq.MQRC_INCONSISTENT_BROWSE)
 
     def _match(self) -> Match:
-        """Return what the match options select; MQMI_NONE, MQCI_NONE and MQGI_NONE match anything (topic q096750)."""
+        """Return the criteria; MQMI_NONE, MQCI_NONE and MQGI_NONE match anything (IBM MQ, "MatchOptions")."""
         chosen, md = self.gmo.match_options, self.md
         if not chosen:
             return ANYTHING
@@ -125,7 +125,7 @@ class Get:
         )
 
     def begin_wait(self, waiting: WaitingCall[Found]) -> None:
-        """Register this call with the queue as waiting, with the criteria of what it waits for."""
+        """Register this call with the queue as waiting, with its criteria."""
         self.queue.waiting.add(waiting, self.wanted(self.turn()))
         self.handle.waits = True
 
@@ -135,13 +135,13 @@ class Get:
         self.handle.waits = False
 
     def turn(self) -> Turn:
-        """Return when this call looks, among waiting calls; a locking browse does not count as a browse (q096780)."""
+        """Return this call's turn among waiting calls; a locking browse does not count as a browse (IBM MQ, "MQGMO options")."""
         if self.browses and not self.options & mq.MQGMO_LOCK:
             return Turn.BROWSE
         return Turn.SPECIFIC if self._goes_on_with() is not None or self.match != ANYTHING else Turn.GENERAL
 
     def wanted(self, turn: Turn) -> Wanted:
-        """Return what this call waits for."""
+        """Return the criteria with which this call waits."""
         goes_on_with, identifier, cursor = self._goes_on_with(), self.match.identifier, None
         whole = bool(self.options & WHOLE_LOGICAL_MESSAGE)
         if goes_on_with is not None:
@@ -153,7 +153,7 @@ class Get:
         return Wanted(turn, identifier, whole, (self.options, self.match, goes_on_with, cursor))
 
     def _goes_on_with(self) -> Identity | None:
-        """Return the next item of the current group or logical message, if this call must continue one; else None."""
+        """Return the next item of the current group or logical message if this call must continue it, else None."""
         if not self.logical_order or self.options & mq.MQGMO_BROWSE_FIRST:
             return None
         return next_to_get(self.handle.states[self.direction])
@@ -163,7 +163,7 @@ class Get:
         return self.handle.logical_cursor if self.logical_order else self.handle.cursor
 
     def next_expiry_of_marks_s(self) -> float:
-        """Return when a message can become retrievable just because time passes (``time.monotonic``); infinity if never."""
+        """Return the time at which marks end, so that a message becomes retrievable (``time.monotonic``); infinity if never."""
         expiry_s = None
         if self.options & mq.MQGMO_UNMARKED_BROWSE_MSG:
             with self.q_mgr.lock:
@@ -172,7 +172,7 @@ class Get:
 
     @property
     def inhibited(self) -> bool:
-        """Whether MQGET is inhibited for the queue or for the alias that was opened."""
+        """Whether gets are inhibited for the queue, or for the alias that was opened."""
         inhibited = mq.MQQA_GET_INHIBITED
         opened = self.handle.opened_values
         return self.queue.values[mq.MQIA_INHIBIT_GET] == inhibited or (
@@ -194,7 +194,7 @@ class Get:
         parts = self._find()
         if parts is None:
             if self.options & MOVES_CURSOR:
-                # If nothing is found, the old lock ends: with MQRC_NO_MSG_AVAILABLE, and also before a wait.
+                # If no message is found, the old lock ends: with MQRC_NO_MSG_AVAILABLE, and also before a wait.
                 self.handle.unlock()
             return None
         # Segments that are not returned stay on the queue.
@@ -248,13 +248,13 @@ class Get:
         return next(filter(None, map(self._retrievable, found)), None)
 
     def _whole(self) -> Whole:
-        """Return what must be available completely before a message may be returned."""
+        """Return what must be complete before a message may be returned."""
         if self.options & mq.MQGMO_ALL_MSGS_AVAILABLE:
             return Whole.GROUP
         return Whole.LOGICAL_MESSAGE if self.options & WHOLE_LOGICAL_MESSAGE else Whole.MESSAGE
 
     def _under_cursor(self) -> list[Message]:
-        """Return the message under the browse cursor, or its logical message, whatever the match options are."""
+        """Return the message under the browse cursor, or its logical message. Match options do not count."""
         message = self.queue.available.get(self.handle.cursor)
         if message is None or not self._may_see(message):
             raise Failed(mq.MQRC_NO_MSG_UNDER_CURSOR)
@@ -289,7 +289,7 @@ class Get:
         return message.locked_by is None or message.locked_by is self.handle
 
     def _retrievable(self, message: Message) -> list[Message] | None:
-        """Return what an MQGET that finds this message returns: it or its logical message; None if that is not possible."""
+        """Return the messages for an MQGET that finds this one: itself, or its logical message; None if that is incomplete."""
         if not self._may_see(message):
             return None
         if not self.options & WHOLE_LOGICAL_MESSAGE:
@@ -319,7 +319,7 @@ class Get:
     # --- what returning a message involves
 
     def _deliver(self, parts: list[Message], unlike: int) -> Answer:
-        """Build the answer from segments that can be joined; ``unlike`` says why more segments cannot, else MQRC_NONE."""
+        """Build the answer from segments that can be joined; ``unlike`` is the reason code if others cannot, else MQRC_NONE."""
         handle, first = self.handle, parts[0]
         in_unit_of_work = self._in_unit_of_work(first)
         warning = mq.MQRC_NONE if self.browses else self._leaves(first, in_unit_of_work)
@@ -330,7 +330,7 @@ class Get:
         md, data = delivered_descriptor(first.md, first.backout_count, left), first.data
         if len(parts) > 1:
             if not unlike:
-                # The reassembled message has the flags of a single segment that is also the last one.
+                # The reassembled message has the flags of a message with a single segment.
                 flags |= mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
             md = as_only_segment(md, flags)
         if self.options & mq.MQGMO_COMPLETE_MSG and flags & IS_SEGMENT:
@@ -436,7 +436,7 @@ class Get:
         reported = delivery_is_confirmed(parts[0])
         unit = self.q_mgr.unit_of_work(self.connection, len(parts) + reported) if in_unit_of_work else None
         if unit is None and len(parts) > 1 and parts[0].persistent and self.connection.unit_of_work:
-            # Joining persistent segments needs a unit of work of its own, but the application's is open, and there is only one.
+            # Joining persistent segments needs a unit of work, but the application's is open, and there is only one.
             raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
         self._state_before = self.handle.states[Direction.GET]
         self.q_mgr.keep_state(self.connection, self.handle, Direction.GET, in_unit_of_work)

@@ -1,4 +1,4 @@
-"""MQGMO options: groups of options, and which options may be combined (IBM MQ, topics "MQGMO options", q103830)."""
+"""MQGMO options: groups of them, and the combinations that are allowed (IBM MQ, "MQGMO options")."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NOT_WITH_MARKS = (
     | mq.MQGMO_LOCK
     | mq.MQGMO_UNLOCK
 )
-# These two options exist on z/OS only (topic "MQGMO options").
+# These two options exist on z/OS only (IBM MQ, "MQGMO options").
 _NOT_HERE = mq.MQGMO_SET_SIGNAL | mq.MQGMO_MARK_SKIP_BACKOUT
 _KNOWN = (
     mq.MQGMO_WAIT
@@ -76,8 +76,8 @@ def check_get(
         match_options: of MQGMO.
         versions: of MQGMO and MQMD.
         open_options: of the MQOPEN.
-        has_number: false if MsgSeqNumber is a criterion, and not a number that a message can have.
-        has_index: whether the queue has the index by GroupId that z/OS asks for; true on other platforms.
+        has_number: false if MsgSeqNumber is a criterion, and no message can have that number.
+        has_index: whether the queue has the index by GroupId that z/OS needs; true on other platforms.
     """
     check_get_options(options)
     matches = match_options if not options & UNDER_CURSOR else 0
@@ -89,7 +89,7 @@ def check_get(
         raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
     if not has_number:
         raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
-    # When the message token can be a criterion: topic q096770.
+    # When the message token can be a criterion: IBM MQ, "MsgToken".
     if matches & mq.MQMO_MATCH_MSG_TOKEN and gmo_version < 3:
         raise Failed(mq.MQRC_WRONG_GMO_VERSION)
     if matches & mq.MQMO_MATCH_MSG_TOKEN and options & mq.MQGMO_WAIT:
@@ -109,7 +109,7 @@ def check_get(
 
 
 def check_get_options(options: int) -> None:
-    """Raise Failed with MQRC_OPTIONS_ERROR for a combination that MQGET refuses (topic q103830)."""
+    """Raise Failed with MQRC_OPTIONS_ERROR for a combination that MQGET refuses (IBM MQ, "Rules for validating MQI options")."""
     syncpoint = options & (mq.MQGMO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT)
     if (
         options & ~_KNOWN
@@ -131,9 +131,9 @@ def check_get_options(options: int) -> None:
 
 
 def _contradict_marks(options: int) -> bool:
-    """Whether options about marks are combined with options that they do not allow.
+    """Whether options about marks are combined with options that they exclude.
 
-    Unverified: the list of combinations (it is in topic "MQGMO options", but was written from memory), and their reason code.
+    Unverified: the list of combinations, written from memory of "MQGMO options", and their reason code.
     """
     return bool(
         (options & _ABOUT_MARKS and (not options & BROWSES or options & _NOT_WITH_MARKS))

@@ -1,6 +1,6 @@
-"""MQGET: if a call may wait and finds nothing, it looks again each time the queue changes.
+"""MQGET. A call that may wait and finds nothing looks again each time the queue changes.
 
-Which message it finds is decided in ``get_call.py``; which waiting call looks first, in ``messages/waiting.py``.
+Not here: which message a call finds (``get_call.py``), which waiting call looks first (``messages/waiting.py``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mqembedded.wire.structures import (
 def get(
     q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, gmo_raw: bytes, buffer_length: int
 ) -> Answer:
-    """MQGET (IBM MQ, topic "MQGET")."""
+    """MQGET (IBM MQ, "MQGET")."""
     try:
         gmo = GetMessageOptions.read(gmo_raw)
     except StructureError as error:
@@ -53,7 +53,7 @@ def get(
 
 
 def _wait(call: Get, waiting: WaitingCall[Found]) -> Found:
-    """Return what a waiting call gets within its wait interval. Raises Failed, ConnectionGone."""
+    """Return the answer of a waiting call within its wait interval. Raises Failed, ConnectionGone."""
     interval_ms = call.gmo.wait_interval_ms
     deadline_s = math.inf if interval_ms == mq.MQWI_UNLIMITED else time.monotonic() + interval_ms / 1000
     try:
@@ -64,7 +64,7 @@ def _wait(call: Get, waiting: WaitingCall[Found]) -> Found:
                 with call.q_mgr.lock:
                     call.queue.wake()
     except BaseException:
-        # Most likely the application is gone; another call must get the message.
+        # The application is probably gone, so another call must get the message.
         with call.q_mgr.lock:
             call.end_wait(waiting)
             if isinstance(waiting.outcome, tuple):

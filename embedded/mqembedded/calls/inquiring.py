@@ -46,7 +46,7 @@ def _is_integer(selector: int) -> bool:
     return mq.MQIA_FIRST <= selector <= mq.MQIA_LAST
 
 
-# The attributes that MQINQ returns for a cluster queue without a local instance (topic "MQINQ and clusters").
+# The attributes that MQINQ returns for a cluster queue without a local instance (IBM MQ, "MQINQ and clusters").
 _OF_CLUSTER_QUEUES = (
     mq.MQIA_DEF_BIND,
     mq.MQIA_DEF_PERSISTENCE,
@@ -58,7 +58,7 @@ _OF_CLUSTER_QUEUES = (
 
 
 def _lengths(attributes: tuple[Attribute, ...], others: Iterable[int]) -> dict[int, int]:
-    """Return selectors with the lengths of their values, 0 for an integer; every object has the two that are added here."""
+    """Return selectors with the lengths of their values, 0 for an integer. The two that are added here belong to every object."""
     dates = (mq.MQCA_ALTERATION_DATE, mq.MQCA_ALTERATION_TIME)
     return {
         **{selector: character_length(selector) for selector in (*others, *dates)},
@@ -117,10 +117,10 @@ def inquire(
     int_attr_count: int,
     char_attr_length: int,
 ) -> Answer:
-    """MQINQ (IBM MQ, topic "MQINQ"): integers in the order of their selectors, then character values one after the other.
+    """MQINQ (IBM MQ, "MQINQ"): integers in the order of their selectors, then character values one after the other.
 
-    A selector has to be valid for the type of object (2067). If only queues of other types have the attribute, its value is -1
-    or asterisks. That is a warning, and so is too little room; of several the first of 2068, 2022, 2008 is returned.
+    A selector must be valid for the type of object (2067). If only queues of other types have the attribute, its value is -1 or
+    asterisks, and the call ends with a warning. Too little room is a warning, too. The first of 2068, 2022, 2008 is returned.
     """
     with q_mgr.lock:
         handle = connection.handle(hobj)
@@ -162,7 +162,7 @@ def inquire(
 def _values(q_mgr: QueueManager, handle: Handle) -> Mapping[int, ObjectValue]:
     """Return the attributes that MQINQ can return for a handle; raises Failed if a namelist or a process no longer exists."""
     if handle.topic_string:
-        # The topic "MQINQ" has no selectors for topics; this reason code is unverified.
+        # "MQINQ" has no selectors for topics; this reason code is unverified.
         raise Failed(mq.MQRC_SELECTOR_ERROR)
     if handle.route is not None and handle.route.is_elsewhere:
         return {**{each: handle.route.values[each] for each in _OF_CLUSTER_QUEUES}, mq.MQCA_Q_NAME: handle.opened_name}
@@ -183,7 +183,7 @@ def _values(q_mgr: QueueManager, handle: Handle) -> Mapping[int, ObjectValue]:
 
 
 def _queue_values(handle: Handle, queue: Queue) -> dict[int, Value]:
-    """Return the attributes that MQINQ can return for a queue handle; those of an alias are its own (topic "MQINQ")."""
+    """Return the attributes that MQINQ can return for a queue handle; those of an alias are its own (IBM MQ, "MQINQ")."""
     if handle.opened_values is queue.values:
         return {**object_values(queue), mq.MQCA_Q_NAME: handle.opened_name}
     return {
@@ -231,7 +231,7 @@ def q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
         mq.MQIA_PLATFORM: q_mgr.platform.mqi_number,
         mq.MQIA_SYNCPOINT: mq.MQSP_AVAILABLE,
         mq.MQIA_DIST_LISTS: mq.MQDL_NOT_SUPPORTED,
-        # Disabled whatever ALTER QMGR CHLAUTH said, because the records are not enforced.
+        # Always "disabled", because records are not enforced.
         pcf.MQIA_CHLAUTH_RECORDS: pcf.MQCHLA_DISABLED,
     }
 
@@ -239,7 +239,7 @@ def q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
 def set_attributes(
     q_mgr: QueueManager, connection: Connection, hobj: int, selectors_raw: bytes, int_attrs: bytes, char_attrs: bytes
 ) -> Answer:
-    """MQSET (IBM MQ, topic "MQSET"): sets all given attributes or none."""
+    """MQSET (IBM MQ, "MQSET"): sets all given attributes or none."""
     with q_mgr.lock:
         handle, queue = connection.queue_handle(hobj)
         if not handle.options & mq.MQOO_SET:

@@ -1,4 +1,4 @@
-"""Checks of the MQMD of a message that is put, and the resolution of values that mean the queue's default."""
+"""Checks of the MQMD of a message that is put; values that mean the queue's default are replaced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MSG_TYPES = frozenset({mq.MQMT_REQUEST, mq.MQMT_REPLY, mq.MQMT_REPORT, mq.MQMT_
 
 
 def resolve_descriptor(md: MessageDescriptor, persistence: Value, priority: Value) -> int:
-    """Check the fields that do not concern groups, and fill in defaults; return the reason code of a warning, or 0."""
+    """Check the fields that do not concern groups, and fill in defaults. Return the reason code of a warning, or 0."""
     md.reply_to_q = blank_padded(md.reply_to_q, 48)
     md.reply_to_q_mgr = blank_padded(md.reply_to_q_mgr, 48)
     md.format = blank_padded(md.format, 8)
@@ -35,7 +35,7 @@ def resolve_descriptor(md: MessageDescriptor, persistence: Value, priority: Valu
 def _check(
     report: int, msg_type: int, expiry: int, feedback: int, persistence: int, priority: int, reply_to_q: bytes
 ) -> int:
-    """Check fields that most messages of a program have in common; combinations that passed are cached."""
+    """Check fields that are the same in most messages of a program; combinations that passed are cached."""
     warning = check_report(report)
     if msg_type not in _MSG_TYPES and not mq.MQMT_APPL_FIRST <= msg_type <= mq.MQMT_APPL_LAST:
         raise Failed(mq.MQRC_MSG_TYPE_ERROR)
@@ -70,7 +70,7 @@ def check_group_fields(md: MessageDescriptor, body: bytes, *, logical_order: boo
         return
     not_last = not flags & mq.MQMF_LAST_SEGMENT
     if md.msg_type == mq.MQMT_REPORT:
-        # Topic q097590. Unverified: that such a segment may be empty because its data is another message's.
+        # IBM MQ, "OriginalLength". Unverified: that such a segment may be empty because its data is another message's.
         if md.original_length < max(len(body), not_last):
             raise Failed(mq.MQRC_ORIGINAL_LENGTH_ERROR)
     elif not body and not_last:

@@ -3,9 +3,9 @@
 The verbs read structures, look up the handle, and turn errors of ``properties/sets.py`` and its neighbours into reason codes.
 Not here: the rules of properties, and what MQPUT and MQGET do with message handles (``property_transfer.py``).
 
-Source: IBM MQ, topics "MQCRTMH", "MQDLTMH", "MQSETMP" (q101910), "MQINQMP" (q101850), "MQDLTMP" and the structures' own.
-Unverified: the order in which errors are found; that the cursor moves with MQRC_PROPERTY_VALUE_TOO_BIG if no conversion was
-requested, as the topic of that reason says (q044800), and with MQIMPO_QUERY_LENGTH.
+Source: IBM MQ, "MQCRTMH", "MQDLTMH", "MQSETMP", "MQINQMP", "MQDLTMP" and the structures' own. Unverified: the order in which
+errors are found; that the cursor moves with MQRC_PROPERTY_VALUE_TOO_BIG if no conversion was requested, as the page of that
+reason says, and with MQIMPO_QUERY_LENGTH.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _name(raw: bytes, ccsid: int) -> str:
 
 
 def create_handle(q_mgr: QueueManager, connection: Connection, cmho: bytes) -> Answer:
-    """MQCRTMH (IBM MQ, topic "MQCRTMH")."""
+    """MQCRTMH (IBM MQ, "MQCRTMH")."""
     options = _options(cmho, b"CMHO", "MQCMHO", mq.MQRC_CMHO_ERROR)
     if options not in _VALIDATION:
         raise Failed(mq.MQRC_OPTIONS_ERROR)
@@ -90,7 +90,7 @@ def create_handle(q_mgr: QueueManager, connection: Connection, cmho: bytes) -> A
 
 
 def delete_handle(_q_mgr: QueueManager, connection: Connection, hmsg: int, dmho: bytes) -> Answer:
-    """MQDLTMH (IBM MQ, topic "MQDLTMH")."""
+    """MQDLTMH (IBM MQ, "MQDLTMH")."""
     if _options(dmho, b"DMHO", "MQDMHO", mq.MQRC_DMHO_ERROR) != mq.MQDMHO_NONE:
         raise Failed(mq.MQRC_OPTIONS_ERROR)
     connection.message_handle(hmsg)
@@ -113,7 +113,7 @@ def set_property(
     value_length: int,
     value: bytes,
 ) -> Answer:
-    """MQSETMP (IBM MQ, topic q101910)."""
+    """MQSETMP (IBM MQ, "MQSETMP")."""
     handle = connection.message_handle(hmsg)
     how = _options(smpo, b"SMPO", "MQSMPO", mq.MQRC_SMPO_ERROR)
     if how not in _SETS:
@@ -126,7 +126,7 @@ def set_property(
             check_name(name)
         path = path_of(name)
         if path[:2] == DESCRIPTOR:
-            # These set fields of the descriptor. They would matter only to an MQPUT that takes its MQMD from the handle.
+            # These set fields of the descriptor, which only an MQPUT that takes its MQMD from the handle uses.
             raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
         check_type(name, kind)
         read = unpack(kind, value, value_length, encoding, ccsid)
@@ -166,7 +166,7 @@ def inquire_property(
     value_length: int,
     name_room: int,
 ) -> Answer:
-    """MQINQMP (IBM MQ, topic q101850). ``name_room`` is the length of the buffer for the name, -1 if there is none."""
+    """MQINQMP (IBM MQ, "MQINQMP"). ``name_room`` is the length of the buffer for the name, -1 if there is none."""
     handle = connection.message_handle(hmsg)
     options = _options(impo, b"IMPO", "MQIMPO", mq.MQRC_IMPO_ERROR)
     if options & ~_INQUIRES or not at_most_one(options, _PLACES):
@@ -186,7 +186,7 @@ def inquire_property(
         except PropertyError as error:
             if error.reason != mq.MQRC_PROP_CONV_NOT_SUPPORTED:
                 raise
-            # The type is returned nevertheless.
+            # The type is returned, too.
             return mq.MQCC_FAILED, error.reason, [impo, pd, one.kind, 0, b"", b""]
     except PropertyError as error:
         raise Failed(error.reason) from error
@@ -243,7 +243,7 @@ def _answer(
 def delete_property(
     _q_mgr: QueueManager, connection: Connection, hmsg: int, dmpo: bytes, raw_name: bytes, name_ccsid: int
 ) -> Answer:
-    """MQDLTMP (IBM MQ, topic "MQDLTMP"). If the property does not exist, this is a warning; an empty cursor is a failure."""
+    """MQDLTMP (IBM MQ, "MQDLTMP"). If the property does not exist, this is a warning; an empty cursor is a failure."""
     handle = connection.message_handle(hmsg)
     options = _options(dmpo, b"DMPO", "MQDMPO", mq.MQRC_DMPO_ERROR)
     if options not in (mq.MQDMPO_DEL_FIRST, mq.MQDMPO_DEL_PROP_UNDER_CURSOR):

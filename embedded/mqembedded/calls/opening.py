@@ -31,7 +31,7 @@ _KNOWN = (
     | _BIND
     | _READ_AHEAD
     | _PASS_OR_SET_CONTEXT
-    # AlternateUserId counts for the authority to open, not for context (topics q098140, q097700).
+    # AlternateUserId counts for the authority to open, not for context (IBM MQ, "AlternateUserId", "UserIdentifier").
     | mq.MQOO_ALTERNATE_USER_AUTHORITY
     | mq.MQOO_CO_OP
     | mq.MQOO_SAVE_ALL_CONTEXT
@@ -50,7 +50,7 @@ def at_most_one(options: int, among: int) -> bool:
 
 
 def check_open_options(options: int) -> None:
-    """Raise Failed with MQRC_OPTIONS_ERROR for a combination that MQOPEN refuses (topic q103830)."""
+    """Raise Failed with MQRC_OPTIONS_ERROR for a combination that MQOPEN refuses (IBM MQ, "Rules for validating MQI options")."""
     if (
         options & ~_KNOWN
         or not options & (USES | _BIND)
@@ -76,7 +76,7 @@ def descriptor(raw: bytes) -> ObjectDescriptor:
 
 
 def open_object(q_mgr: QueueManager, connection: Connection, od_raw: bytes, options: int) -> Answer:
-    """MQOPEN of any object except a topic (IBM MQ, topic "MQOPEN")."""
+    """MQOPEN of any object except a topic (IBM MQ, "MQOPEN")."""
     return open_described(q_mgr, connection, descriptor(od_raw), options)
 
 
@@ -131,7 +131,7 @@ def _open_to_inquire(q_mgr: QueueManager, od: ObjectDescriptor, options: int) ->
     if options & (USES & ~mq.MQOO_INQUIRE):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if od.object_q_mgr_name not in ("", q_mgr.name):
-        # Unverified: the name must be blank or this queue manager's (MQOD); any other gets this reason code.
+        # Unverified: this reason code. The name must be blank or this queue manager's (IBM MQ, "MQOD").
         raise Failed(mq.MQRC_OBJECT_Q_MGR_NAME_ERROR)
     try:
         q_mgr.catalogue.objects.get(_TO_INQUIRE[od.object_type], od.object_name)
@@ -141,14 +141,14 @@ def _open_to_inquire(q_mgr: QueueManager, od: ObjectDescriptor, options: int) ->
 
 
 def _answered_queue(q_mgr: QueueManager, od: ObjectDescriptor, handle: Handle, queue: Queue) -> bytes:
-    """Return the MQOD of an opened queue; the name of a queue manager that is not chosen yet is blank."""
+    """Return the MQOD of an opened queue. If the queue manager is not chosen yet, its name is blank."""
     if handle.route is None:
         return od.answered(handle.opened_name, queue.name, q_mgr.name)
     return od.answered(handle.opened_name, handle.route.queue_name, handle.route.fixed)
 
 
 def open_queue(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> tuple[Handle, Queue]:
-    """Open a queue by the name in an MQOD; return the handle, not yet in the connection, and the queue that counts it."""
+    """Open a queue by the name in an MQOD. Return the handle, not yet in the connection, and the queue that counts it."""
     route = q_mgr.cluster.route(od.object_name, od.object_q_mgr_name, options)
     if route is not None:
         return _open_route(q_mgr, od, options, route), route.counted_on
@@ -221,9 +221,9 @@ def _refuse(reason: int) -> None:
 
 
 def _claim_input(q_mgr: QueueManager, connection: Connection, queue: Queue, options: int) -> bool:
-    """Count one more input handle; return whether it is exclusive. Raises Failed with MQRC_OBJECT_IN_USE.
+    """Count one more input handle, and return whether it is exclusive. Raises Failed with MQRC_OBJECT_IN_USE.
 
-    On a queue that is not shareable every input handle is exclusive (topic q041130).
+    On a queue that is not shareable every input handle is exclusive (reason code 2042).
     """
     wanted = options & INPUT
     if wanted == mq.MQOO_INPUT_AS_Q_DEF:
@@ -241,7 +241,7 @@ def _claim_input(q_mgr: QueueManager, connection: Connection, queue: Queue, opti
 
 
 def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options: int) -> Answer:
-    """MQCLOSE (IBM MQ, topic "MQCLOSE"). A group left unterminated in logical order is a warning (Tables 2 and 17)."""
+    """MQCLOSE (IBM MQ, "MQCLOSE"). A group left unterminated in logical order is a warning (Tables 2 and 17)."""
     with q_mgr.lock:
         handle = connection.handle(hobj)
         known = _CLOSE_OPTIONS | _CLOSE_SUB_OPTIONS

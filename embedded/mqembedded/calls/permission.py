@@ -1,21 +1,20 @@
 """The authorities that calls on queues need: MQOPEN, MQPUT1, MQCLOSE. MQCONNX makes its own check.
 
-The name given to the call is checked: for an alias that is the alias, not its base queue. If the object does not exist, the
-call says that, and no authority is checked. Calls with a handle need no authority, because the MQOPEN was checked. Not here:
-who has which authority (``objects/authority.py``), topics (``pubsub/permission.py``), commands
-(``admin/commands/permission.py``).
+The name given to the call is checked: of an alias, not its base queue. If the object does not exist, the call fails without a
+check. Calls with a handle need no authority, because the MQOPEN was checked. Not here: who has which authority
+(``objects/authority.py``), topics (``pubsub/permission.py``), commands (``admin/commands/permission.py``).
 
 For an ObjectQMgrName that leads elsewhere, the profile of the transmission queue is checked, and PUT on it is enough; a queue
-manager alias is not checked. A remote queue that is opened by its own name is checked by that name.
-For a queue that other members of a cluster host, the profile of SYSTEM.CLUSTER.TRANSMIT.QUEUE is checked, as with the default
-ClusterQueueAccessControl=Xmitq; PUT on it is enough (topic "Access control and multiple cluster transmission queues", q017170).
+manager alias is not checked. A remote queue that is opened by its own name is checked by that name. For a queue that other
+members of a cluster host, the profile of SYSTEM.CLUSTER.TRANSMIT.QUEUE is checked, as with the default
+ClusterQueueAccessControl=Xmitq; PUT on it is enough (IBM MQ, "Access control and multiple cluster transmission queues").
 ClusterQueueAccessControl=RQMName is not implemented. Unverified: that INQ is checked there too, and that an open that needs a
 local instance is refused (2085, 2045) before any authority is checked.
 
-Source: IBM MQ, topics "Authorizations for MQI calls", "Alternate user authority" (q010420), "AlternateUserId" (q098140), "Not
-Authorized (type 3)" (q049910). From memory, from the notes below the tables of the first one: opening a model queue needs DSP
-on it besides, and gives the user all authorities for the queue that is created; a transmission queue opened for output needs
-SETALL instead of PUT; setting context needs authority on the queue manager too.
+Source: IBM MQ, "Authorizations for MQI calls", "Alternate user authority", "AlternateUserId", "Not Authorized (type 3)". From
+memory of the notes below the tables of the first page: opening a model queue needs DSP on it besides, and gives the user all
+authorities for the queue that is created; a transmission queue opened for output needs SETALL instead of PUT; setting context
+needs authority on the queue manager too.
 """
 
 from __future__ import annotations
@@ -75,9 +74,9 @@ def check_open(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor
 
 
 def check_context_authority(q_mgr: QueueManager, connection: Connection, needed: frozenset[str]) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED if the call sets context, and the queue manager does not allow that to the user.
+    """Raise Failed with MQRC_NOT_AUTHORIZED if the call sets context, and the user lacks that authority for the queue manager.
 
-    The user is that of the connection, even if another one is named as alternate user.
+    An alternate user does not count: the user is that of the connection.
     """
     q_mgr.require(connection.user, "QMGR", "", needed & _OF_Q_MGR)
 
@@ -91,8 +90,8 @@ def asking_user(q_mgr: QueueManager, connection: Connection, od: ObjectDescripto
 
 
 def _needed_of_queue(q_mgr: QueueManager, od: ObjectDescriptor, needed: frozenset[str]) -> tuple[str, frozenset[str]]:
-    """Return the profile that counts, and the authorities that it must give."""
-    # If there is no way to a queue, nobody has it, or it is opened to get although it is elsewhere, MQOPEN says so itself.
+    """Return the profile that is checked, and the needed authorities."""
+    # MQOPEN itself reports a queue that does not exist, that no way leads to, or that is elsewhere and opened to get.
     try:
         way = q_mgr.cluster.ways.to(od.object_q_mgr_name)
     except Failed:
@@ -121,7 +120,7 @@ def options_of_put1(put_options: int) -> int:
 def check_dynamic(
     q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, queue: Queue
 ) -> None:
-    """Where its own name counts too, delete the queue that was just made and raise Failed unless the user may open it."""
+    """If the name of a new dynamic queue counts, too, delete the queue and raise Failed unless the user may open it."""
     if q_mgr.platform is Platform.ZOS or q_mgr.readings[DYNAMIC_NAME_IS_CHECKED]:
         try:
             q_mgr.require(asking_user(q_mgr, connection, od, options), "QUEUE", queue.name, needed_to_open(options))
@@ -133,13 +132,13 @@ def check_dynamic(
 def grant_created(
     q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, handle: Handle
 ) -> None:
-    """Give the user who opened a model queue all authorities for the queue that was created; on z/OS profiles must do that."""
+    """Give the user who opened a model queue all authorities for the new queue; on z/OS profiles must do that."""
     if handle.creates_dynamic and q_mgr.platform is not Platform.ZOS:
         user = od.alternate_user_id if options & mq.MQOO_ALTERNATE_USER_AUTHORITY else connection.user
         q_mgr.catalogue.authorities.created(user, "QUEUE", handle.opened_name)
 
 
 def check_deletion(q_mgr: QueueManager, connection: Connection, handle: Handle) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless MQCLOSE may delete the queue. The handle that created it may always."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless MQCLOSE may delete the queue. The handle that created the queue always may."""
     if handle.queue is not None and not handle.creates_dynamic:
         q_mgr.require(connection.user, "QUEUE", handle.queue.name, frozenset({"DLT"}))

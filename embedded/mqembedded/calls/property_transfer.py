@@ -1,9 +1,9 @@
-"""Properties that MQPUT takes from message handles, and properties that MQGET gives to one.
+"""Properties that MQPUT takes from message handles, and that MQGET puts into one.
 
 Not here: the verbs on message handles (``message_properties.py``), what a delivery does (``properties/control.py``).
 
-Source: IBM MQ, topics "Action" (q098680), "OriginalMsgHandle" (q098740), "MsgHandle" (q096760). Unverified: that an action
-other than MQACTP_NEW without an original handle is MQRC_HMSG_ERROR, and that MQPUT checks names that MQSETMP did not validate.
+Source: IBM MQ, "Action", "OriginalMsgHandle", "MsgHandle". Unverified: that an action other than MQACTP_NEW without an original
+handle is MQRC_HMSG_ERROR, and that MQPUT checks names that MQSETMP did not validate.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ _TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 def properties_ahead(
     q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions, data: bytes
 ) -> Callable[[], bytes]:
-    """Read the properties that a put brings, not under the queue manager's lock: they may be many.
+    """Read the properties of a put without the queue manager's lock, as they may be many.
 
-    Returns a function that returns, or raises, what ``properties_to_put`` did. So a put can report other errors first.
+    Return a function with the result of ``properties_to_put``, or its error. So a put can report other errors first.
     """
     if blank_padded(md.format, 8) not in _HEADERS and not (pmo.original_msg_handle or pmo.new_msg_handle or pmo.action):
         return bytes
     if len(data) > connection.max_msg_length:
-        # The put refuses data of this length anyway.
+        # The put refuses data of this length.
         return bytes
     if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
         md = copy.copy(md)
         try:
             data = take_extension(md, data)
         except StructureError:
-            # The put itself refuses the malformed header.
+            # The put refuses the malformed header.
             return bytes
     try:
         properties = properties_to_put(q_mgr, connection, md, pmo, data)
@@ -72,7 +72,7 @@ def properties_ahead(
 def with_property_of_exit(properties: bytes, name: str, md: MessageDescriptor, data: bytes) -> bytes:
     """Return the properties of a message, in their stored form, with the one that an API exit for tracing adds.
 
-    As IBM's does, it leaves alone a message that has it, also in an MQRFH2 of the program's own.
+    A message that has this property already, also in an MQRFH2 of the program, stays as it is, as with IBM's exit.
     """
     added = Property(path_of(name), mq.MQTYPE_STRING, _TRACE)
     known = read(properties)
@@ -88,7 +88,7 @@ def with_property_of_exit(properties: bytes, name: str, md: MessageDescriptor, d
 def properties_to_put(
     q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions, data: bytes
 ) -> bytes:
-    """Return the properties of a message that is put, in their stored form; checks the MQRFH2 headers of the data.
+    """Return the properties of a message that is put, in their stored form, and check the MQRFH2 headers of its data.
 
     Raises:
         Failed: MQRC_HMSG_ERROR, MQRC_ACTION_ERROR, MQRC_PROPERTY_NAME_ERROR, MQRC_PROPERTIES_TOO_BIG, MQRC_RFH_ERROR,
@@ -125,7 +125,7 @@ def properties_to_put(
 def properties_wanted(
     connection: Connection, handle: Handle, gmo: GetMessageOptions
 ) -> tuple[Delivery, MessageHandle | None]:
-    """Return the form in which a message's properties are delivered, and the message handle that gets them, or None.
+    """Return the form in which properties are delivered, and the message handle that gets them, or None.
 
     Raises:
         Failed: MQRC_HMSG_ERROR.
@@ -140,6 +140,6 @@ def properties_wanted(
     how = delivery(gmo.options, control, has_handle=given is not None)
     if given is None or how not in (Delivery.IN_HANDLE, Delivery.OTHERS_IN_HANDLE):
         return how, None
-    # MQGET empties the handle before it looks for a message, even if it finds none (topic q096760).
+    # MQGET empties the handle before it looks for a message, even if it finds none (IBM MQ, "MsgHandle").
     given.clear()
     return how, given

@@ -1,4 +1,4 @@
-"""Reading MQMD and MQPMO for MQPUT and MQPUT1, and checking combinations of MQPMO options (IBM MQ, topic q103830)."""
+"""Reads MQMD and MQPMO for MQPUT and MQPUT1, and checks MQPMO options (IBM MQ, "Rules for validating MQI options")."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SYNCPOINTS = mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT
 _RESPONSES = mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE
 _CONTEXTS = PASSES | SETS | mq.MQPMO_DEFAULT_CONTEXT | mq.MQPMO_NO_CONTEXT
 _NOT_YET = mq.MQPMO_MD_FOR_OUTPUT_ONLY
-# Options for topics; they are ignored with a queue (unverified).
+# Options for topics, which are ignored with a queue (unverified).
 _PUBLISHING = (
     mq.MQPMO_RETAIN
     | mq.MQPMO_WARN_IF_NO_SUBS_MATCHED
@@ -29,7 +29,7 @@ _KNOWN = (
     | _CONTEXTS
     | _NOT_YET
     | _PUBLISHING
-    # No authority is checked, and AlternateUserId does not count for context (topics q098140, q097700).
+    # No authority is checked, and AlternateUserId does not count for context (IBM MQ, "AlternateUserId", "UserIdentifier").
     | mq.MQPMO_ALTERNATE_USER_AUTHORITY
     | mq.MQPMO_NEW_MSG_ID
     | mq.MQPMO_NEW_CORREL_ID
@@ -55,7 +55,7 @@ def put_structures(md_raw: bytes, pmo_raw: bytes, platform: Platform) -> tuple[M
 
 
 def check_put_options(pmo: PutMessageOptions) -> None:
-    """Raise Failed for MQPMO options that IBM MQ refuses (topic q103830) or that are not supported."""
+    """Raise Failed for MQPMO options that IBM MQ refuses, or that are not supported."""
     _check(pmo.options, pmo.recs_present)
 
 

@@ -1,21 +1,19 @@
-"""Asynchronous response: which puts do not report their outcome, what they return instead, and MQSTAT.
+"""Asynchronous puts: which puts they are, what they return, and MQSTAT.
 
 A client that puts asynchronously does not wait for the queue manager. The call returns MQCC_OK with the few fields that the
-client knows by itself, and the outcome is kept for MQSTAT. The C library sends most MQPUTs of this kind without waiting
-(ASYNC_PUT, with identifiers that it makes itself: IDENTIFIERS). For the others, and for MQPUT1, it does wait, but the
-application sees no difference. Undefined fields are returned as they were sent, so that tests of a program that relies on them
-fail.
+client knows, and the outcome is kept for MQSTAT. The C library sends most of these MQPUTs without waiting (ASYNC_PUT, with
+identifiers of IDENTIFIERS). For the others, and for MQPUT1, the library waits, but the application sees no difference.
+Undefined fields are returned as they were sent, so that a program that relies on them fails its tests.
 
-Asynchronous are: puts with MQPMO_ASYNC_RESPONSE, or with DEFPRESP of the queue at MQOPEN; MQPUT1 in syncpoint, unless the
-client configuration file has Put1DefaultAlwaysSync=YES. This holds for clients only. Source: IBM MQ, topics "Using asynchronous
-put in a client application" (q027340), "DefaultPutResponse" (q103140), "MQPUT1 sync point behavior change" (q001670), "MQSTAT"
-(q101920), "2003" (q040770).
+Asynchronous puts are those with MQPMO_ASYNC_RESPONSE, or with DEFPRESP of the queue at MQOPEN, and MQPUT1 in syncpoint, unless
+the client configuration file has Put1DefaultAlwaysSync=YES. This holds for clients only. Source: IBM MQ, "Using asynchronous
+put in a client application", "DefaultPutResponse", "MQPUT1 sync point behavior change", "MQSTAT", "2003".
 
 Unverified: which fields are returned (ApplIdentityData, PutApplType, PutApplName, ApplOriginData, and MsgId and CorrelId if
 they are made here); that DEFPRESP does not affect MQPUT1; that errors in structures, handles and options are returned at once;
 that every message here is eligible; that after a failed put MQCMIT backs out, unless the message was not persistent, and that
-until then other calls in the same unit of work succeed. MQCMIT then ends with MQCC_WARNING and MQRC_BACKED_OUT, as the topics
-of both say; the completion code in this case is a reading (``readings.py``).
+until then other calls in the same unit of work succeed. MQCMIT then ends with MQCC_WARNING and MQRC_BACKED_OUT, as the pages of
+both say; the completion code in this case is a reading (``readings.py``).
 """
 
 from __future__ import annotations
@@ -60,7 +58,7 @@ def put_without_telling(
     before: list[object],
     put: Callable[[], Answer],
 ) -> Answer:
-    """Make an asynchronous put, and return what such a put returns, whatever its outcome.
+    """Make an asynchronous put, and return the answer of an asynchronous put, whatever the outcome.
 
     Args:
         q_mgr: the queue manager.
@@ -69,7 +67,7 @@ def put_without_telling(
         md_raw: MQMD as it was sent.
         pmo: MQPMO as it was sent.
         before: the fields returned before the MQMD: the MQOD of an MQPUT1, as it was sent.
-        put: makes the put, and returns the answer of a synchronous one: MQMD and MQPMO last.
+        put: makes the put, and returns the answer of a synchronous put, with MQMD and MQPMO last.
     """
     md = MessageDescriptor(md_raw)
     destination, default_persistence = _destination(q_mgr, name)
@@ -96,7 +94,7 @@ def put_without_telling(
 def failed_untold(
     q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, reason: int
 ) -> Answer:
-    """Keep for MQSTAT that an ASYNC_PUT was refused with a reason code that a waiting client would have got."""
+    """Keep for MQSTAT that an ASYNC_PUT was refused with this reason code."""
     handle = connection.handles.get(hobj)
     destination, default_persistence = _destination(q_mgr, handle.opened_name if handle is not None else "")
     connection.put_status = connection.put_status.after(mq.MQCC_FAILED, reason, destination)
@@ -117,7 +115,7 @@ def _doom(
     pmo: PutMessageOptions,
     default_persistence: int | None,
 ) -> None:
-    """Make MQCMIT back out if the failed put was in syncpoint, unless its message was not persistent."""
+    """Make MQCMIT back out if the failed put was in syncpoint, and its message persistent."""
     persistence = default_persistence if md.persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF else md.persistence
     if q_mgr.platform.puts_in_syncpoint(pmo.options) and persistence != mq.MQPER_NOT_PERSISTENT:
         q_mgr.doom(connection)
@@ -144,7 +142,7 @@ def _never_put(
 
 
 def _destination(q_mgr: QueueManager, name: str) -> tuple[Destination, int | None]:
-    """Return the destination that MQSTAT returns for a queue name, and the queue's DEFPSIST; None if the name is unknown."""
+    """Return the destination for MQSTAT of a queue name, and the DEFPSIST of the queue, None if the name is unknown."""
     with q_mgr.lock:
         named = q_mgr.catalogue.get(name)
         if named is None:
@@ -160,10 +158,9 @@ def _destination(q_mgr: QueueManager, name: str) -> tuple[Destination, int | Non
 
 
 def status(_: QueueManager, connection: Connection, kind: int, sts: bytes) -> Answer:
-    """MQSTAT (IBM MQ, topic q101920).
+    """MQSTAT (IBM MQ, "MQSTAT").
 
-    This connection never reconnects, so it is simply connected; both types about reconnection therefore return MQCC_OK and
-    MQRC_NONE (topics q100550, q100660).
+    Connections never reconnect here, so both types about reconnection return MQCC_OK and MQRC_NONE (IBM MQ, "MQSTS").
     """
     asks_for_puts = kind == mq.MQSTAT_TYPE_ASYNC_ERROR
     if not asks_for_puts and kind not in (mq.MQSTAT_TYPE_RECONNECTION, mq.MQSTAT_TYPE_RECONNECTION_ERROR):

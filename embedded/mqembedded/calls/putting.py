@@ -61,7 +61,7 @@ _SEGMENT_UNIT = 16
 
 
 def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes) -> Answer:
-    """MQPUT (IBM MQ, topic "MQPUT")."""
+    """MQPUT (IBM MQ, "MQPUT")."""
     md, pmo = put_structures(md_raw, pmo_raw, q_mgr.platform)
     with q_mgr.lock:
         handle, _ = connection.queue_handle(hobj)
@@ -92,7 +92,7 @@ def _put_on_handle(
 ) -> Answer:
     read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
     with q_mgr.lock:
-        # Checked again: the queue may have been deleted meanwhile.
+        # Again, because the queue may have been deleted meanwhile.
         handle, queue = connection.queue_handle(hobj)
         state = handle.states[Direction.PUT]
         reason, messages, names = _put(q_mgr, connection, handle, queue, md, pmo, data, read_properties)
@@ -108,7 +108,7 @@ def _put_on_handle(
 def put1(
     q_mgr: QueueManager, connection: Connection, od_raw: bytes, md_raw: bytes, pmo_raw: bytes, data: bytes
 ) -> Answer:
-    """MQPUT1 (IBM MQ, topic "MQPUT1"): open, put, close; without logical order, and without a check of group state."""
+    """MQPUT1 (IBM MQ, "MQPUT1"): open, put, close; without logical order, and without a check of group state."""
     od = descriptor(od_raw)
     md, pmo = put_structures(md_raw, pmo_raw, q_mgr.platform)
     if od.object_type != mq.MQOT_Q:
@@ -136,7 +136,7 @@ def _open_and_put(
     read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
     with q_mgr.lock:
         check_open(q_mgr, connection, od, options_of_put1(pmo.options))
-        # Opened with MQOO_BIND_NOT_FIXED, whatever DEFBIND says (topic "DEFBIND").
+        # Opened with MQOO_BIND_NOT_FIXED, whatever DEFBIND says (IBM MQ, "DEFBIND").
         handle, queue = open_queue(q_mgr, connection, od, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
         try:
             check_context(connection, handle, pmo, put1=True)
@@ -189,9 +189,9 @@ def _put(
 ) -> tuple[int, list[Message], tuple[str, str]]:
     """Make the message and count it; ``md`` becomes the descriptor that MQPUT returns.
 
-    Returns three values: the reason code of a warning, or MQRC_NONE; the message (several if it was split into segments) with
-    the reports on its arrival; the names of the queue and the queue manager that it goes to. In syncpoint the messages are in
-    the unit of work; outside syncpoint the caller must make them visible.
+    Return three values: the reason code of a warning, or MQRC_NONE; the message (several if it was split into segments) with
+    the reports on its arrival; the names of its queue and queue manager. In syncpoint the messages are in the unit of work.
+    Outside syncpoint the caller must make them visible.
     """
     q_mgr.fail_if_quiescing(connection, pmo.options & mq.MQPMO_FAIL_IF_QUIESCING)
     _check_inhibition(handle, queue)
@@ -203,7 +203,7 @@ def _put(
     if logical_order and md.version < 2:
         raise Failed(mq.MQRC_WRONG_MD_VERSION)
     if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
-        # The description of the data before MQMDE is removed; the caller's version 1 MQMD keeps it.
+        # The description of the data with its MQMDE, which the caller's version 1 MQMD keeps.
         caller = (md.encoding, md.coded_char_set_id, md.format)
         try:
             body = take_extension(md, data)
@@ -262,12 +262,12 @@ def _put(
         if duplicate and _is_there(queue, identity):
             raise Failed(duplicate)
     pieces = _pieces(queue, md, body)
-    # Only at the start of the put: its segments may exceed MAXDEPTH (topic "CurrentQDepth").
+    # Only at the start of the put: its segments may exceed MAXDEPTH (IBM MQ, "CurrentQDepth").
     if queue.depth >= queue.integer(mq.MQIA_MAX_Q_DEPTH):
         raise Failed(mq.MQRC_Q_FULL)
     if len(pieces) > 1 and not in_unit_of_work and connection.unit_of_work:
-        # The segments must appear together, which needs a unit of work of its own, but the application's is open (topic
-        # q042870).
+        # The segments must appear together. That needs a unit of work of its own, but the application's is open (reason code
+        # 2255).
         raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
     # A message for another queue manager is reported when it arrives there.
     reported = len(pieces) if away is None and is_confirmed(COA, md.report, md.format) else 0
@@ -276,7 +276,7 @@ def _put(
     # From here on only the disk can refuse the put.
     if identity.group_id == NEW_GROUP_ID:
         identity = Identity(q_mgr.new_identifier(), identity.msg_seq_number, identity.offset)
-    # Its attributes as they are now: a change of CAPEXPRY counts at once.
+    # The attributes as they are now: a change of CAPEXPRY counts at once.
     opened = q_mgr.catalogue.get(handle.opened_name)
     expires_at_s = queue.expires_at_s(md.expiry, opened.values if opened else None)
     messages = _messages(q_mgr, connection, queue, md, pmo, identity, pieces, expires_at_s)
@@ -328,7 +328,7 @@ def _check_inhibition(handle: Handle, queue: Queue) -> None:
 
 
 def _pieces(queue: Queue, md: MessageDescriptor, body: bytes) -> list[bytes]:
-    """Return the data as the queue takes it: whole, or split if MQMF_SEGMENTATION_ALLOWED allows that.
+    """Return the data whole, or split if it is too long for the queue and MQMF_SEGMENTATION_ALLOWED allows that.
 
     Segments end at multiples of 16 bytes (IBM MQ, reason code 2030; unverified: that each is as long as possible). Data in one
     of MQ's own formats is not split, because that would separate its headers.

@@ -1,19 +1,18 @@
 """The receiving end of a channel: arriving batches, and messages that cannot be delivered.
 
-A batch is one unit of work, and is written to disk together with its number. So the sending end can ask later whether the batch
-was received. If NPMSPEED is FAST, messages that are not persistent are outside that unit of work: they can be got at once, and
-may be lost if the channel breaks.
+A batch is one unit of work, and is written to disk with its number. So the sending end can ask later whether the batch was
+received. With NPMSPEED(FAST), messages that are not persistent are outside that unit of work: they can be got at once, and may
+be lost if the channel breaks.
 
-If a queue is full or inhibited, putting a message to it is retried (MRRTY, MRTMR). If that does not help, or the queue does not
-exist, the message goes to the dead-letter queue with an MQDLH, or is discarded if it says so; if it asks for an exception
-report, one is made. Without a dead-letter queue the batch is refused, and the channel cannot continue. If the message's
-instance is put inhibited or gone when the message arrives, the message goes to another instance, provided that there is one and
-the message was not bound by MQOPEN. That is how a group can be split that MQOO_BIND_ON_GROUP kept together.
+If a queue is full or inhibited, the put is retried (MRRTY, MRTMR). If that does not help, or the queue does not exist, the
+message goes to the dead-letter queue with an MQDLH, or is discarded if its Report says so. An exception report is made if the
+message asks for one. Without a dead-letter queue the batch is refused, and the channel cannot continue. If a message arrives
+when its instance is put inhibited or gone, it goes to another instance, if there is one, and if the message was not bound by
+MQOPEN. In this way a group can be split in spite of MQOO_BIND_ON_GROUP.
 
-Source: IBM MQ, topics "What happens when a message cannot be delivered?" (q015720), "Dead-letter queues" (q002680), "MQOPEN and
-clusters" (q027030, its note), "Example of a cluster with more than one instance of a queue", "Channel message sequence
-numbering" (q015480), "Nonpersistent message speed (NPMSPEED)". Unverified: that a group's message goes to another instance at
-once, without retry.
+Source: IBM MQ, "What happens when a message cannot be delivered?", "Dead-letter queues", "MQOPEN and clusters" (its note),
+"Example of a cluster with more than one instance of a queue", "Channel message sequence numbering", "Nonpersistent message
+speed (NPMSPEED)". Unverified: that a group's message goes to another instance at once, without retry.
 
 Not here: sending (``sender.py``), frames (``serve/server.py``).
 """
@@ -50,13 +49,13 @@ _GONE = frozenset({mq.MQRC_PUT_INHIBITED, mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQRC_U
 
 
 class Receiver:
-    """Answers the sending ends of the cluster's channels; called by the threads of their connections."""
+    """Answers the sending ends of the cluster's channels. The threads of their connections call it."""
 
     def __init__(self, q_mgr: QueueManager, cluster: Surroundings) -> None:
         self._q_mgr = q_mgr
         self._cluster = cluster
         self._guard = threading.Lock()
-        # By the sender's identifier and the channel. A channel has one session: a new one ends the one before.
+        # By the sender's identifier and the channel. A new session of a channel ends the session before.
         self._locks: dict[tuple[str, str], threading.Lock] = {}
         self._sessions: dict[tuple[str, str], int] = {}
         self._numbers = itertools.count(1)
@@ -69,7 +68,7 @@ class Receiver:
         whose = (command["sender"], command["channel"])
         with self._guard:
             lock = self._locks.setdefault(whose, threading.Lock())
-        # A batch of an earlier session may still be in progress. The answer must wait for it, to be true afterwards.
+        # A batch of an earlier session may still be in progress. The answer must wait for that, to stay true.
         with lock:
             if command["do"] == "hello":
                 session = self._sessions[whose] = next(self._numbers)
@@ -107,7 +106,7 @@ class Receiver:
                         message.queue.uncommitted_puts += 1
                 held += made
                 if fast and not persistent:
-                    # They are no part of the unit of work; nor are reports about the message, which are not persistent either.
+                    # Neither these messages nor reports about them, which are not persistent either, belong to the unit of work.
                     del held[len(held) - len(made) :]
                     self._make_available(made)
             self._q_mgr.store.commit(held, (), state)
@@ -156,7 +155,7 @@ class Receiver:
         return [message]
 
     def _here(self, item: Transmitted) -> Target:
-        """Return the target of a message that came over a channel, mostly a local queue; raises Failed."""
+        """Return the target of a message from a channel, usually a local queue; raises Failed."""
         name, cluster = item.queue_name, self._q_mgr.cluster
         if cluster.ways.to(item.q_mgr_name) is not None:
             return cluster.addressed(name, item.q_mgr_name)
@@ -165,11 +164,11 @@ class Receiver:
         return local_target(self._q_mgr.catalogue, self._q_mgr.name, name)
 
     def _stays(self, bound: Bound) -> bool:
-        """Whether a message with this binding may go only to the instance that it was sent to."""
+        """Whether a message with this binding must stay at its instance."""
         return bound is Bound.ON_OPEN or (bound is Bound.ON_GROUP and self._q_mgr.readings[GROUP_STAYS])
 
     def _elsewhere(self, item: Transmitted) -> list[Message]:
-        """Return the message as sent on to another instance of its queue; an empty list if no instance takes it."""
+        """Return the message in its form for another instance of its queue; an empty list if no instance takes it."""
         try:
             q_mgr_name = self._cluster.choose(item.queue_name, arrived=True, without=self._q_mgr.name)
         except Failed:
@@ -181,7 +180,7 @@ class Receiver:
         return [placed(self._q_mgr, target, md, item.data, item.properties, bound=item.bound)]
 
     def _undelivered(self, item: Transmitted, reason: int) -> list[Message]:
-        """Return the message on the dead-letter queue, unless it is discarded, and the report about it."""
+        """Return the message for the dead-letter queue, unless it is discarded, and the report about it."""
         about = MessageDescriptor(item.md.pack(2))
         made = reports.report_on_exception(self._q_mgr, about, item.data, item.properties, reason)
         if about.report & mq.MQRO_DISCARD_MSG:

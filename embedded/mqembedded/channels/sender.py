@@ -2,18 +2,18 @@
 
 Messages go in batches. Before a batch is sent, its number and its messages are noted in the store; from then until the answer
 the batch is in doubt. The receiving end stores the number of the last batch that it committed. When the two ends connect again,
-whichever of them failed, that number tells whether a batch in doubt was received. If it was, its messages are deleted here; if
-not, they become available and are sent again. So persistent messages arrive exactly once.
+that number tells whether a batch in doubt was received, whichever end has failed. If the batch was received, its messages are
+deleted here. If not, they become available and are sent again. So persistent messages arrive exactly once.
 
 States: INACTIVE (without a connection) and RUNNING (with one); RETRYING while the partner cannot be reached or refuses a batch;
-STOPPED from ``stop`` to ``start``. While the channel is RETRYING or STOPPED, messages whose binding is not fixed are given to
-another instance of their queue, and all others wait here. A batch in doubt waits in any case.
+STOPPED from ``stop`` to ``start``. While the channel is RETRYING or STOPPED, messages without a fixed binding go to another
+instance of their queue, and all others wait here. A batch in doubt always waits.
 
 Tests can slow down a channel, shuffle the messages that it sends, and cut it while a batch is in doubt.
 
-Source: IBM MQ, topics "Channel message sequence numbering" (q015480), "In-doubt channels", "What happens when a cluster queue
-manager fails" (q039330), "MQOPEN and clusters". Unverified: when exactly messages are given to another instance. Not here: the
-receiving end (``receiver.py``).
+Source: IBM MQ, "Channel message sequence numbering", "In-doubt channels", "What happens when a cluster queue manager fails",
+"MQOPEN and clusters". Unverified: when exactly messages are given to another instance. Not here: the receiving end
+(``receiver.py``).
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ _UNAVAILABLE = (ChannelStatus.RETRYING, ChannelStatus.STOPPED)
 
 
 class ChannelError(Exception):
-    """The partner cannot be reached, is gone, or refuses; the message says why."""
+    """The partner cannot be reached, is gone, or refuses. The message says why."""
 
 
 @dataclass(slots=True)
 class Misconduct:
-    """Faults that a channel has on purpose.
+    """Faults of a channel, made on purpose.
 
     Attributes:
-        delay_s: seconds it waits before each batch.
+        delay_s: seconds before each batch.
         shuffle: shuffles the messages of each batch; None keeps their order.
         cut: the connection breaks ``before`` or ``after`` the partner has received the next batch, which is then in doubt; ""
             for no cut.
-        stops_when_cut: whether the channel is then STOPPED, so that the batch stays in doubt until the channel is started.
+        stops_when_cut: whether the channel then becomes STOPPED. The batch stays in doubt until the channel is started.
     """
 
     delay_s: float = 0.0
@@ -98,7 +98,7 @@ class _Link:
         return answer
 
     def is_alive(self) -> bool:
-        """Whether the partner is there, as a batch heartbeat checks: it is better to know before a batch is in doubt."""
+        """Whether the partner is there. As with batch heartbeats, this is asked before a batch is in doubt."""
         try:
             return bool(self.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
         except BlockingIOError:
@@ -152,14 +152,14 @@ class SenderChannel:
         """The number of messages in doubt."""
         return len(self._in_doubt)
 
-    # --- called by others, not under the queue manager's lock
+    # --- for other modules, without the queue manager's lock
 
     def open(self) -> None:
         """Start sending."""
         self._thread.start()
 
     def close(self) -> None:
-        """End at once, even during a batch; ``Surroundings.ending`` is set."""
+        """End at once, even during a batch. Set ``Surroundings.ending`` before."""
         link = self._link
         if link is not None:
             link.close()
@@ -168,7 +168,7 @@ class SenderChannel:
             self._thread.join()
 
     def stop(self) -> None:
-        """STOP CHANNEL: returns when the current batch is over."""
+        """STOP CHANNEL. Return when the current batch is over."""
         self._stop_wanted = True
         self.hurry()
         with self._changed:
@@ -185,7 +185,7 @@ class SenderChannel:
         self.hurry()
 
     def hurry(self) -> None:
-        """Let the thread look again at what it has to do. Its queue may have been deleted, and then it ends."""
+        """Wake the thread to look for work. If its queue was deleted, the thread ends."""
         self._woken.set()
         self._hurried.set()
 
@@ -193,7 +193,7 @@ class SenderChannel:
 
     def _run(self) -> None:
         while not (self._cluster.ending.is_set() or self.queue.deleted):
-            # Cleared before the state is looked at, so a change that comes later is seen in the next step.
+            # Cleared before the state is read, so the next step sees a later change.
             self._woken.clear()
             self._hurried.clear()
             try:
@@ -208,7 +208,7 @@ class SenderChannel:
         self._drop_link()
 
     def _step(self) -> None:
-        """Do the next thing, or wait until there is something to do."""
+        """Do the next step, or wait until there is one."""
         if self._stop_wanted:
             self._drop_link()
             self._set(ChannelStatus.STOPPED)
@@ -223,7 +223,7 @@ class SenderChannel:
             self._woken.wait()
             return
         link = self._connected()
-        # Resolving a batch in doubt may have made messages available, or may have been all there was to do.
+        # After a batch in doubt is resolved, there may be more messages, or no work left.
         if self.misconduct.delay_s and self._hurried.wait(self.misconduct.delay_s):
             return
         batch = self._gathered()
@@ -270,7 +270,7 @@ class SenderChannel:
         about = {"channel": self.name, "sender": self._q_mgr.store.identifier}
         link = self._link = _Link(member.host, member.port, member.token, about)
         if self._cluster.ending.is_set():
-            # Ending the cluster closes the channel's connection; it may have done so just before there was this one.
+            # The end of the cluster closes the channel's connection, but it may have come just before this connection.
             raise ChannelError("the queue manager ends")
         answer = link.ask("hello")
         self._session = answer["session"]
@@ -301,7 +301,7 @@ class SenderChannel:
         return batch
 
     def _send(self, link: _Link, batch: list[Message]) -> None:
-        """Send a batch; raises ChannelError. Messages that may have been received are then in doubt, others available."""
+        """Send a batch; raises ChannelError: messages that may have been received are then in doubt, others available."""
         wrong = self.misconduct
         fast = self._cluster.settings.npmspeed == "FAST"
         kept = [message for message in batch if message.persistent or not fast]
@@ -338,7 +338,7 @@ class SenderChannel:
         raise ChannelError("cut on purpose, with a batch in doubt")
 
     def _resolve(self, *, received: bool, last: int) -> None:
-        """Resolve the batch in doubt: the partner has said whether it was received, and the number of its last batch."""
+        """Resolve the batch in doubt with the partner's answer: whether it was received, and the number of the last batch."""
         state = ChannelState(self.name, self.partner, last)
         if state != self._state:
             self._note(state, self._in_doubt if received else ())
@@ -359,7 +359,7 @@ class SenderChannel:
         self._state = state
 
     def _forget(self, messages: list[Message]) -> None:
-        """Stop counting messages that are no longer here; under the lock."""
+        """Uncount messages that have left; under the lock."""
         self.queue.held -= len(messages)
         self.queue.uncount(0, len(messages))
         self.queue.dequeued += len(messages)
@@ -367,7 +367,7 @@ class SenderChannel:
     # --- while the partner cannot be reached
 
     def _reallocate(self) -> None:
-        """Give messages whose binding is not fixed to an instance that can be reached."""
+        """Give messages without a fixed binding to an instance that can be reached."""
         with self._q_mgr.lock:
             loose = [each for each in self.queue.available.values() if bound(each) is Bound.NOT_FIXED]
             for message in filter(is_transmission, loose):
@@ -385,7 +385,7 @@ class SenderChannel:
                     )
                 except Failed:
                     continue
-                # Written under the lock, as with expired messages: this is rare, and exactly one of the two messages must
+                # Written under the lock, as with expired messages. This is rare, and exactly one of the two messages must
                 # exist.
                 try:
                     self._q_mgr.write_now([made], [message])

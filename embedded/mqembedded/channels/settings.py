@@ -23,9 +23,9 @@ class ChannelStatus(enum.Enum):
 class ChannelSettings:
     """Attributes of all channels of a cluster, named as in MQSC where MQSC has them.
 
-    A batch has at most ``batchsz`` messages or ``batchlim`` kilobytes. If a queue does not take a message, the receiving end
-    retries ``mrrty`` times, ``mrtmr`` milliseconds apart. ``npmspeed`` is FAST or NORMAL. A channel that cannot reach its
-    partner retries after ``retry_s`` seconds.
+    A batch has at most ``batchsz`` messages or ``batchlim`` kilobytes. If a queue refuses a message, the receiving end retries
+    ``mrrty`` times, ``mrtmr`` milliseconds apart. ``npmspeed`` is FAST or NORMAL. A channel that cannot reach its partner
+    retries after ``retry_s`` seconds.
     """
 
     batchsz: int = 50
@@ -37,7 +37,7 @@ class ChannelSettings:
 
 
 class Partner(Protocol):
-    """The address of the receiving end of a channel, and the token that opens its channel verb."""
+    """The address of the receiving end of a channel, and the token for its channel verb."""
 
     @property
     def host(self) -> str: ...
@@ -48,7 +48,7 @@ class Partner(Protocol):
 
 
 class Surroundings(Protocol):
-    """The cluster as its channels see it. ``ending`` is set when the channels must end."""
+    """The cluster, seen by its channels. ``ending`` is set when the channels must end."""
 
     @property
     def settings(self) -> ChannelSettings: ...
@@ -56,9 +56,9 @@ class Surroundings(Protocol):
     def ending(self) -> threading.Event: ...
 
     def partner(self, q_mgr_name: str) -> Partner | None:
-        """Return the address of a queue manager; None if it has not been heard of yet."""
+        """Return the address of a queue manager; None if it is not known yet."""
 
     def choose(
         self, queue_name: str, *, arrived: bool = False, without: str = "", better_than: ChannelStatus | None = None
     ) -> str:
-        """Return the queue manager whose instance of a cluster queue a message goes to; raises Failed if there is none."""
+        """Return the queue manager with the instance of a cluster queue for a message; raises Failed if there is none."""

@@ -1,8 +1,8 @@
 """The ``ClusterView`` of a queue manager that is in a cluster.
 
-Each queue manager of a cluster is a process of its own and has a ``Cluster``. Through it the queue manager's verbs find the
-instances of a cluster queue, and the way to them. Not here: the members and the choice among them (``members.py``), names in
-MQOPEN (``routing.py``), the two ends of a channel (``channels/``).
+Each queue manager of a cluster is a process of its own and has a ``Cluster``. The verbs of the queue manager ask it for the
+instances of a cluster queue, and for the way to them. Not here: the members and the choice among them (``members.py``), names
+in MQOPEN (``routing.py``), the two ends of a channel (``channels/``).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Cluster:
     def receive(self, command: dict[str, Any], messages: bytes) -> dict[str, Any]:
         return self._receiver.answer(command, messages)
 
-    # --- who hosts what
+    # --- queues and their hosts
 
     def members(self) -> list[MemberView]:
         return [self._view(member) for member in self._members.heard_of()]

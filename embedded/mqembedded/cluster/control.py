@@ -13,7 +13,7 @@ from mqembedded.queue_manager import QueueManager
 def perform(
     q_mgr: QueueManager, channels: Mapping[str, SenderChannel], action: str, to: str, **how: Any
 ) -> dict[str, Any]:
-    """Carry out a command; the answer has an ``error`` if there is no such channel.
+    """Carry out a command. If there is no such channel, the answer has an ``error``.
 
     ``to`` is the queue manager of a cluster channel, or the transmission queue of a sender channel.
     """

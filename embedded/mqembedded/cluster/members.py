@@ -1,7 +1,7 @@
-"""The members of the cluster as one of them sees them: the queues they host, the channels to them, the choice of an instance.
+"""The members of the cluster, seen by one of them: their queues, the channels to them, the choice of an instance.
 
 There is one cluster. There is one channel to each other member, with a transmission queue of its own, as with DEFCLXQ(CHANNEL).
-A transmission queue that is in no cluster has a sender channel if its TRIGDATA names one: ``QM1.QM2`` leads from QM1 to QM2.
+A transmission queue outside the cluster has a sender channel if its TRIGDATA names one: ``QM1.QM2`` leads from QM1 to QM2.
 Methods are called under the queue manager's lock. Not here: the algorithm (``workload.py``), names in MQOPEN (``routing.py``).
 """
 
@@ -77,12 +77,12 @@ class Members:
                 self.senders[queue].open()
 
     def way(self, q_mgr_name: str) -> Way | None:
-        """Return the way to a member over the cluster; None for any other name."""
+        """Return the way to a member through the cluster; None for any other name."""
         channel = self.channels.get(q_mgr_name)
         return None if channel is None else Way(q_mgr_name, channel.queue, self)
 
     def channel_name(self, member: str) -> str:
-        """Return the name of all channels to a member, which is the name of its cluster-receiver definition."""
+        """Return the name of all channels to a member: that of its cluster-receiver definition."""
         return f"{self.cluster_name}.{member}"
 
     def instances(self, queue_name: str) -> list[Instance]:
@@ -90,17 +90,17 @@ class Members:
         return self.repository.instances(queue_name, self._names)
 
     def heard_of(self) -> list[Member]:
-        """Return the members that this one has heard of, ordered by name."""
+        """Return the members that this one knows, ordered by name."""
         found = map(self.repository.member, self._names)
         return [member for member in found if member is not None]
 
     def partner(self, q_mgr_name: str) -> Member | None:
-        """Return the address of a member; None if it has not been heard of yet."""
+        """Return the address of a member; None if it is not known yet."""
         return self.repository.member(q_mgr_name)
 
     @property
     def is_fully_known(self) -> bool:
-        """Whether every member has been heard of. Only then an unknown name certainly belongs to no member."""
+        """Whether every member is known. Only then does an unknown name belong to no member."""
         return len(self.heard_of()) == len(self._names)
 
     # --- choosing
@@ -108,7 +108,7 @@ class Members:
     def choose(
         self, queue_name: str, *, arrived: bool = False, without: str = "", better_than: ChannelStatus | None = None
     ) -> str:
-        """Return the queue manager whose instance of a cluster queue a message goes to.
+        """Return the queue manager with the instance of a cluster queue for a message.
 
         Args:
             queue_name: the cluster queue.

@@ -1,4 +1,4 @@
-"""What a queue manager must be told to join a cluster. Not here: what it does there (``cluster.py``)."""
+"""The data that a queue manager needs to join a cluster. Not here: the cluster (``cluster.py``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mqembedded.channels.settings import ChannelSettings
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """What a queue manager must be told to join a cluster: the cluster's name, its members, their shared directory."""
+    """The data that a queue manager needs to join a cluster: its name, its members, their shared directory."""
 
     cluster: str
     members: tuple[str, ...]

@@ -1,12 +1,12 @@
-"""What the queue managers of a cluster know of each other: which cluster queues each one hosts, and its address.
+"""What the queue managers of a cluster know of each other: their cluster queues and addresses.
 
-Every member writes a file of its own to a shared directory, and reads the files of the others when a destination is chosen. So
-each member is a full repository, and all know a new definition at once. The file of a member stays when the member ends; so the
-cluster still knows the queues of a member that is down, as in IBM MQ. Not here: choosing among instances (``workload.py``).
+Every member writes a file to a shared directory, and reads the files of the others when a destination is chosen. So each member
+is a full repository, and all know a new definition at once. The file of a member that ends stays, so the cluster still knows
+the queues of a member that is down, as in IBM MQ. Not here: choosing among instances (``workload.py``).
 
-A file is always replaced as a whole and gets a new modification time. So a look at the directory entry tells whether the file
-has changed since it was read. It contains the token that the member's channel and control verbs ask for; only its owner may
-read it.
+A file is always replaced as a whole, and gets a new modification time. So the directory entry tells whether the file has
+changed since it was read. The file contains the token for the member's channel and control verbs, so only its owner may read
+it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Repository:
         make_private_directory(directory)
 
     def member(self, q_mgr_name: str) -> Member | None:
-        """Return what is known of a queue manager; None if it has never started."""
+        """Return the description of a queue manager; None if it has never started."""
         path = self._directory / f"{q_mgr_name}.json"
         try:
             changed = path.stat().st_mtime_ns

@@ -1,12 +1,11 @@
 """Name resolution for MQOPEN in a cluster: the names in an MQOD lead to a cluster queue with its instances.
 
-Not here: the choice for each message (``messages/route.py``), queue managers that are named, remote queues
-(``remote_queues.py``).
+Not here: the choice for each message (``messages/route.py``), named queue managers, remote queues (``remote_queues.py``).
 
-Source: IBM MQ, topics "Name resolution" (q025990), "MQOPEN and clusters" (q027030), "MQOPEN option for cluster queue"
-(q026010), "Logical and physical ordering" (MQOO_BIND_ON_GROUP), reason codes 2085, 2189, 2268, 2270. Unverified:
-that without a local instance the attributes of the first one by queue manager name count; that a cluster queue opened with
-MQOO_BIND_ON_GROUP has no ResolvedQMgrName yet; 2268 from MQPUT.
+Source: IBM MQ, "Name resolution", "MQOPEN and clusters", "MQOPEN option for cluster queue", "Logical and physical ordering"
+(MQOO_BIND_ON_GROUP), reason codes 2085, 2189, 2268, 2270. Unverified: that without a local instance the attributes of the first
+one by queue manager name count; that a cluster queue opened with MQOO_BIND_ON_GROUP has no ResolvedQMgrName yet; 2268 from
+MQPUT.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _NEEDS_LOCAL = INPUT | mq.MQOO_BROWSE | mq.MQOO_SET
 
 
 def route_of(q_mgr: QueueManager, members: Members, name: str, q_mgr_name: str, options: int) -> Route | None:
-    """Return where an MQOPEN of these names leads; None for a queue that only this queue manager has.
+    """Return the route of an MQOPEN with these names; None for a queue that only this queue manager has.
 
     ``q_mgr_name`` is blank, or means this queue manager; ``name`` is neither a remote queue nor an alias of one.
 
@@ -50,7 +49,7 @@ def route_of(q_mgr: QueueManager, members: Members, name: str, q_mgr_name: str, 
         return None
     route = _base_route(q_mgr, members, found or name, q_mgr_name, options, None)
     if route is None and found is None and not members.is_fully_known:
-        # A full repository that has never been heard of might know the name.
+        # A full repository that is not known yet might know the name.
         raise Failed(mq.MQRC_CLUSTER_RESOLUTION_ERROR)
     return route
 

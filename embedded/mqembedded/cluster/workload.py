@@ -1,9 +1,9 @@
-"""The cluster workload management algorithm: which instance of a cluster queue a message goes to. A pure function.
+"""The cluster workload management algorithm, which chooses an instance of a cluster queue for a message. A pure function.
 
-Source: IBM MQ, topics "The cluster workload management algorithm" (q082390; comments below name its numbered steps), "CLWLUSEQ
-queue attribute", "CLWLRANK queue attribute", "CLWLPRTY queue attribute". Steps about several clusters, topics, suspended queue
-managers, and ranks, priorities and weights of channels are not implemented. Unverified: that instances not used yet come in
-order of their names.
+Source: IBM MQ, "The cluster workload management algorithm" (comments below name its numbered steps), "CLWLUSEQ queue
+attribute", "CLWLRANK queue attribute", "CLWLPRTY queue attribute". Steps about several clusters, topics, suspended queue
+managers, and ranks, priorities and weights of channels are not implemented. Unverified: that instances that were not used yet
+come in order of their names.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from mqembedded.channels.settings import ChannelStatus
 
-# Steps about channel status: the lower the number, the better. Only the instances with the best status remain.
+# Steps about channel status: a lower number is better. Only the instances with the best status remain.
 _PREFERENCE = {
     ChannelStatus.INACTIVE: 0,
     ChannelStatus.RUNNING: 0,
@@ -63,8 +63,8 @@ def choose(destinations: Sequence[Destination], *, local_only: bool) -> Destinat
         return local
     if not left:
         return None
-    # Then the status of channels, the priorities of the remaining instances, and the one that was not chosen for the longest
-    # time.
+    # Then the status of channels, the priorities of the remaining instances, and the instance that was not chosen for the
+    # longest time.
     best = min(_PREFERENCE[each.status] for each in left)
     left = [each for each in left if _PREFERENCE[each.status] == best]
     first = max(each.priority for each in left)

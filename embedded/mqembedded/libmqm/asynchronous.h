@@ -36,13 +36,12 @@ void asynchronous_opened(struct asynchronous *asynchronous, MQHOBJ hobj, MQLONG 
 void asynchronous_closed(struct asynchronous *asynchronous, MQHOBJ hobj);
 
 /* Whether an MQPUT is asynchronous, and simple enough not to wait. Other asynchronous puts are sent like synchronous ones ("if
- * a message is not eligible for asynchronous put", topic q027340): those with context, message handles or records, and those
- * with any error in handle, structures or options, so that the error is returned at once. IBM does not document which messages
- * are eligible. */
+ * a message is not eligible for asynchronous put"): those with context, message handles or records, and those with any error in
+ * handle, structures or options, so that the error is returned at once. IBM does not document which messages are eligible. */
 bool asynchronous_is_eligible(const struct asynchronous *asynchronous, MQHOBJ hobj, struct blob md, struct blob pmo);
 
-/* Make such an MQPUT. It returns what topic "MQPMO options" (q098730) promises: four fields of context, and MsgId and CorrelId
- * if they had to be made. False if the wire failed. */
+/* Make such an MQPUT. It returns what topic "MQPMO options" promises: four fields of context, and MsgId and CorrelId if they
+ * had to be made. False if the wire failed. */
 bool asynchronous_put(struct asynchronous *asynchronous, struct wire *wire, MQHOBJ hobj, void *md_structure, struct blob md,
                       struct blob pmo, struct blob data, PMQLONG comp, PMQLONG reason);
 

@@ -1,18 +1,20 @@
-/* Client channel definition tables in JSON (topics q132890, q132910).
+/* Client channel definition tables in JSON (IBM MQ, "Configuring a JSON format CCDT", "Complete list of CCDT channel attribute
+ * definitions").
  *
  * Which table counts: the one of MQCNO, of MQCCDTURL, of MQCHLLIB and MQCHLTAB or the attributes of mqclient.ini that stand for
- * them, AMQCLCHL.TAB of the data directory (topics q016735, q027440). The first two are URLs and no paths (q016935). This client
- * reads files only, and no binary tables.
+ * them, AMQCLCHL.TAB of the data directory (IBM MQ, "Web addressable access to the client channel definition table",
+ * "Connecting IBM MQ MQI client applications to queue managers"). The first two are URLs and no paths (IBM MQ, "MQCCDTURL").
+ * This client reads files only, and no binary tables.
  *
  * Which definitions count: those whose queueManager is the name that the application gives, without its asterisk; a blank name
- * is for definitions without one (q027550, q101760). They are tried in the order of their names, those of the same name in
- * their own. A group, which is a name with an asterisk or a blank one, has the definitions with a clientWeight behind, in
- * random order by weight (q081750). If they all have the affinity "preferred", a host has one order of them, and in a process
- * those that failed go behind until the table is changed (q081810). If affinities are mixed, it is as with "none"; that is
- * our choice, not tried on IBM MQ.
+ * is for definitions without one (IBM MQ, "Examples of MQCONN calls", "MQCONN"). They are tried in the order of their names,
+ * those of the same name in their own. A group, which is a name with an asterisk or a blank one, has the definitions with a
+ * clientWeight behind, in random order by weight (IBM MQ, "Client channel weight (CLNTWGHT)"). If they all have the affinity
+ * "preferred", a host has one order of them, and in a process those that failed go behind until the table is changed (IBM MQ,
+ * "Connection affinity (AFFINITY)"). If affinities are mixed, it is as with "none"; that is our choice, not tried on IBM MQ.
  *
- * Reasons: 2058 if nothing is defined for the name (q041280). That a table cannot be read gives 2600 where a URL names it and
- * 2058 elsewhere is our reading, not tried on IBM MQ. */
+ * Reasons: 2058 if nothing is defined for the name (reason code 2058). That a table cannot be read gives 2600 where a URL names
+ * it and 2058 elsewhere is our reading, not tried on IBM MQ. */
 #include "channel_table.h"
 
 #include <ctype.h>
@@ -117,7 +119,8 @@ static MQLONG path_of_options(const MQCNO *options, char *path, size_t size) {
     return path_of_url(url, "MQCNO.CCDTUrl", path, size);
 }
 
-/* The value of a variable, or else of the attribute of mqclient.ini that is equivalent (topic q016860). */
+/* The value of a variable, or else of the attribute of mqclient.ini that is equivalent (IBM MQ, "CHANNELS stanza of the client
+ * configuration file"). */
 static bool setting(const char *variable, const char *attribute, char *value, size_t size) {
     const char *given = getenv(variable);
     if (given == NULL || *given == '\0') {
@@ -205,7 +208,8 @@ static void without_blanks(char *text) {
     }
 }
 
-/* Whether a definition is for this queue manager or group; required attributes are name and type (topic q132910). */
+/* Whether a definition is for this queue manager or group; required attributes are name and type (IBM MQ, "Complete list of
+ * CCDT channel attribute definitions"). */
 static bool is_for(struct json definition, const char *wanted, struct candidate *candidate) {
     char type[32], q_mgr_name[49] = "";
     struct json named = json_member(json_member(definition, "clientConnection"), "queueManager");
@@ -409,7 +413,7 @@ bool channel_table_next(struct channel_table *table, struct channel *channel) {
     read_connections(json_member(json_member(definition, "clientConnection"), "connection"), channel->connections,
                      sizeof channel->connections);
     channel->has_tls = has_cipher_spec(definition);
-    /* The list of attributes calls it heartInterval (topic q132910). */
+    /* The list of attributes calls it heartInterval (IBM MQ, "Complete list of CCDT channel attribute definitions"). */
     int32_t heartbeat =
         json_integer(json_member(management, "heartInterval"), 0, LONGEST_HEARTBEAT_INTERVAL, HEARTBEAT_INTERVAL);
     channel->heartbeat =

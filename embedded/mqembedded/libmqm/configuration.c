@@ -22,7 +22,8 @@ const char *path_of_file_url(const char *url) {
 }
 
 /* Open the first of these files that exists: the one that MQCLNTCF names, then mqclient.ini in the working directory, in IBM
- * MQ's data directory and in the home directory (IBM MQ, topic q016850). NULL if there is none. */
+ * MQ's data directory and in the home directory (IBM MQ, "Location of the client configuration file"). NULL if there is none.
+ * */
 static FILE *open_configuration(void) {
     const char *named = getenv("MQCLNTCF");
     if (named != NULL) {

@@ -8,7 +8,7 @@
 /* Copy the value of an attribute of the stanza Channels. False if there is none, or it does not fit. */
 bool configured(const char *attribute, char *value, size_t size);
 
-/* Whether the stanza Channels says Put1DefaultAlwaysSync=YES (IBM MQ, topic q001670). */
+/* Whether the stanza Channels says Put1DefaultAlwaysSync=YES (IBM MQ, "MQPUT1 sync point behavior change"). */
 bool configured_put1_always_sync(void);
 
 /* IBM MQ's data directory. */

@@ -35,12 +35,12 @@ _Static_assert(offsetof(MQCSP, CSPPasswordPtr) == 40, "MQCSP");
 #define KNOWN_OPTIONS 0x1F3DFFFF
 #define RECONNECT_OPTIONS (MQCNO_RECONNECT | MQCNO_RECONNECT_DISABLED | MQCNO_RECONNECT_Q_MGR)
 
-/* A channel of which nothing else is said: HeartbeatInterval 1 (topic "ibm-amqHeartBeatInterval") and 10 conversations. */
+/* A channel of which nothing else is said: HeartbeatInterval 1 (IBM MQ, "ibm-amqHeartBeatInterval") and 10 conversations. */
 static const struct channel minimal = {.unreadable = MQRC_CHANNEL_CONFIG_ERROR, .heartbeat = 1, .sharing = 10};
 
-/* Read a channel from CHANNEL/TCP/host(port), which is the form of the environment variable MQSERVER and of ServerConnectionParms
- * in mqclient.ini (topics q017020, q016860). That one whose address cannot be read answers MQRC_CHANNEL_CONFIG_ERROR is our
- * reading, not tried on IBM MQ. */
+/* Read a channel from CHANNEL/TCP/host(port), which is the form of the environment variable MQSERVER and of
+ * ServerConnectionParms in mqclient.ini (IBM MQ, "MQSERVER", "CHANNELS stanza of the client configuration file"). That one
+ * whose address cannot be read answers MQRC_CHANNEL_CONFIG_ERROR is our reading, not tried on IBM MQ. */
 static bool channel_of_text(struct channel *channel, const char *text) {
     char transport[21];
     *channel = minimal;
@@ -48,8 +48,9 @@ static bool channel_of_text(struct channel *channel, const char *text) {
            strcasecmp(transport, "TCP") == 0;
 }
 
-/* HeartbeatInterval is in MQCD from version 4 on (topic q108450), SharingConversations from version 9 on (q108940): without it the
- * channel works as before version 7, and so with 0. Invalid data in MQCD has a reason code of its own (topic q043070). */
+/* HeartbeatInterval is in MQCD from version 4 on (IBM MQ, "HeartbeatInterval"), SharingConversations from version 9 on (IBM MQ,
+ * "SharingConversations"): without it the channel works as before version 7, and so with 0. Invalid data in MQCD has a reason
+ * code of its own (reason code 2277). */
 static void channel_of_cd(struct channel *channel, const uint8_t *cd) {
     int32_t version, transport;
     memcpy(&version, cd + CD_VERSION, sizeof version);
@@ -112,13 +113,15 @@ static void credentials(const MQCNO *cno, struct blob *user, struct blob *passwo
     }
 }
 
-/* Conversations never share a socket here. With this option they ask for that (topic q001660). */
+/* Conversations never share a socket here. With this option they ask for that (IBM MQ, "Default behavior of client-connection
+ * and server-connection channels"). */
 static int32_t sharing_of(const MQCNO *cno, const struct channel *channel) {
     bool alone = cno != NULL && cno->Options & MQCNO_NO_CONV_SHARING && channel->sharing > 1;
     return alone ? 1 : channel->sharing;
 }
 
-/* DEFRECON of the channel counts if the application does not say whether it reconnects; DISABLED always (topic q081845). */
+/* DEFRECON of the channel counts if the application does not say whether it reconnects; DISABLED always (IBM MQ, "Default
+ * reconnection (DEFRECON)"). */
 static MQLONG options_of(const MQCNO *cno, const struct channel *channel) {
     MQLONG options = cno != NULL ? cno->Options : MQCNO_NONE;
     bool counts = (options & RECONNECT_OPTIONS) == 0 || channel->reconnect == MQCNO_RECONNECT_DISABLED;
@@ -165,8 +168,8 @@ static bool introduce(struct wire *wire, const char *q_mgr_name, const struct ch
 }
 
 /* Read the address of the queue manager on this machine from MQEMBEDDED_LOCAL_BINDINGS: host(port). The libraries libmqm and
- * libmqm_r try it first, whatever channel is given, unless the program or MQ_CONNECT_TYPE asks for a client connection (topics
- * q025920, q025950). Without the variable this machine has no queue manager. */
+ * libmqm_r try it first, whatever channel is given, unless the program or MQ_CONNECT_TYPE asks for a client connection (IBM MQ,
+ * "MQCNO"). Without the variable this machine has no queue manager. */
 static bool channel_of_local_queue_manager(struct channel *channel, MQLONG options) {
     const char *local = getenv("MQEMBEDDED_LOCAL_BINDINGS"), *type = getenv("MQ_CONNECT_TYPE");
     if (local == NULL || *local == '\0' || options & MQCNO_CLIENT_BINDING || (type != NULL && strcmp(type, "CLIENT") == 0)) {
@@ -201,9 +204,9 @@ static void connect_by(const struct channel *channel, PMQCHAR QMgrName, PMQCNO C
     connection_leave(connection, false);
 }
 
-/* Try one definition after the other, whatever the reason that one failed for (topic q027550). If several failed, the reason is
- * theirs if a queue manager gave it and it is the same, and MQRC_Q_MGR_NOT_AVAILABLE otherwise (q041290, q027570); which of the
- * two is not tried on IBM MQ. */
+/* Try one definition after the other, whatever the reason that one failed for (IBM MQ, "Examples of MQCONN calls"). If several
+ * failed, the reason is theirs if a queue manager gave it and it is the same, and MQRC_Q_MGR_NOT_AVAILABLE otherwise (reason
+ * code 2059, "Examples of MQCONN calls"); which of the two is not tried on IBM MQ. */
 static void connect_by_table(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
     struct channel_table table;
     struct channel channel;
@@ -239,7 +242,7 @@ static bool defines_channel(char *text, size_t size) {
     return true;
 }
 
-/* The order is that of topic q016735; channel_table.c has the rest of it. */
+/* The order is that of "Web addressable access to the client channel definition table"; channel_table.c has the rest of it. */
 static void connect_client(PMQCHAR QMgrName, PMQCNO ConnectOpts, const uint8_t *cd, PMQHCONN Hconn, PMQLONG CompCode,
                            PMQLONG Reason) {
     struct channel channel;
@@ -260,7 +263,7 @@ static void connect_client(PMQCHAR QMgrName, PMQCNO ConnectOpts, const uint8_t *
     }
 }
 
-/* What is not valid in MQCNO itself (topics q042000, q041170, q043080). */
+/* What is not valid in MQCNO itself (reason codes 2139, 2046, 2278). */
 static MQLONG refusal_of_cno(const MQCNO *cno) {
     MQLONG sharing = cno->Options & SHARING_OPTIONS;
     if (memcmp(cno->StrucId, "CNO ", 4) != 0 || cno->Version < 1 || cno->Version > CNO_NEWEST) {
@@ -273,7 +276,7 @@ static MQLONG refusal_of_cno(const MQCNO *cno) {
     return twice ? MQRC_CLIENT_CONN_ERROR : credentials_refusal(cno);
 }
 
-/* A version that no MQCD has (topic q043070). */
+/* A version that no MQCD has (reason code 2277). */
 static bool has_known_version(const uint8_t *cd) {
     int32_t version;
     memcpy(&version, cd + CD_VERSION, sizeof version);
@@ -310,7 +313,7 @@ static void connect_application(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN H
     bool is_ignored = gives_tls_information(ConnectOpts, cd) && connections_have_tls();
     connect_client(QMgrName, ConnectOpts, cd, Hconn, CompCode, Reason);
     if (is_ignored && *CompCode == MQCC_OK) {
-        /* A process has one TLS environment, until its last connection with TLS has ended (topics q095520, q044190). */
+        /* A process has one TLS environment, until its last connection with TLS has ended (IBM MQ, "MQSCO", reason code 2391). */
         *CompCode = MQCC_WARNING;
         *Reason = MQRC_SSL_ALREADY_INITIALIZED;
     }

@@ -2,17 +2,18 @@
  *
  * One lock guards the table and the state of every connection in it. It is never held while a call is on the wire or a callback
  * runs; for that time the connection is reserved instead. After fork, the child closes its copies of the sockets, so that the
- * queue manager notices the death of the parent although the child lives. The child also forgets the table. If the parent had made
- * an MQI call, each call of the child gets MQRC_ENVIRONMENT_ERROR, whether it is MQCONN or names an inherited handle, until it has
- * called exec (topic q025875). Handles are counted up and never repeated, in neither process.
+ * queue manager notices the death of the parent although the child lives. The child also forgets the table. If the parent had
+ * made an MQI call, each call of the child gets MQRC_ENVIRONMENT_ERROR, whether it is MQCONN or names an inherited handle,
+ * until it has called exec (IBM MQ, "The fork system call in UNIX and Linux systems"). Handles are counted up and never
+ * repeated, in neither process.
  *
  * A call ends with connection_leave. MQDISC ends with connection_remove, which ends the handle before it gives up the
  * reservation: so no other thread's call comes between the answer to MQDISC and the end of the handle.
  *
  * While messages are consumed asynchronously, a connection is given to one thread. Calls of other threads are refused, even
  * those that are already waiting for their turn. But if a callback has called MQOP_SUSPEND or MQOP_STOP, which take effect when
- * it returns (topic q101790), calls of other threads wait for that instead. For the callback may have told another thread that
- * consumption is suspended, and that thread may call before the callback has returned. */
+ * it returns (IBM MQ, "MQCTL"), calls of other threads wait for that instead. For the callback may have told another thread
+ * that consumption is suspended, and that thread may call before the callback has returned. */
 #include "connection.h"
 
 #include <stdatomic.h>

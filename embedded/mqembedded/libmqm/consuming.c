@@ -22,7 +22,7 @@ static bool make_room(struct consumption *consumption, MQHOBJ hobj) {
     return one != NULL;
 }
 
-/* Store the outcome of MQCB. If a definition is replaced, CallbackArea stays unchanged (topic q094570). A failed call may not
+/* Store the outcome of MQCB. If a definition is replaced, CallbackArea stays unchanged (IBM MQ, "MQCBD"). A failed call may not
  * have found its callback. Any other answer about another callback is malformed: false. */
 static bool keep(struct consumption *consumption, const struct answer_MQCB *answer, MQHOBJ hobj, const MQCBD *cbd, MQLONG comp) {
     if (answer->hobj != hobj) {
@@ -236,7 +236,7 @@ static void end_dispatcher(struct connection *connection) {
 
 bool consumption_ends(struct connection *connection, PMQLONG reason) {
     if (connection_is_mine(connection)) {
-        /* Topic q101730 says that this is not allowed, but not which reason code it gets: unverified. */
+        /* Topic "Usage notes for MQCB" says that this is not allowed, but not which reason code it gets: unverified. */
         *reason = MQRC_CALL_IN_PROGRESS;
         return false;
     }

@@ -78,7 +78,7 @@ static bool take_call(struct consumption *consumption, const struct answer_CALLB
         if (call->buffer != NULL) {
             memcpy(call->buffer, answer->buffer.data, answer->buffer.length);
         } else {
-            /* As topic q094410 says for this reason. */
+            /* As "DataLength" says for this reason. */
             call->context.BufferLength = 0;
             call->context.CompCode = MQCC_FAILED;
             call->context.Reason = MQRC_STORAGE_NOT_AVAILABLE;
@@ -144,7 +144,7 @@ static enum outcome fetch(struct connection *connection, int32_t asked, struct c
     return outcome;
 }
 
-/* Keep the areas that a callback has changed for the next call (topics q094370, q094400). */
+/* Keep the areas that a callback has changed for the next call (IBM MQ, "MQCBC"). */
 static void keep_areas(struct consumption *consumption, const struct call *call) {
     pthread_mutex_lock(&connections_lock);
     struct callback *callback = callback_of(consumption, call->hobj);

@@ -13,10 +13,10 @@ struct json {
 };
 
 /* Whether a text is JSON, whose value is then `value`; otherwise `line` is the line with the first error. A comma may stand
- * before a closing bracket: an example of IBM's has one (topic q132900). */
+ * before a closing bracket: an example of IBM's has one (IBM MQ, "JSON CCDT examples"). */
 bool json_parse(const char *text, size_t length, struct json *value, int *line);
 
-/* The member of an object with this name, and the last one if there are several (topic q132890). */
+/* The member of an object with this name, and the last one if there are several (IBM MQ, "Configuring a JSON format CCDT"). */
 struct json json_member(struct json object, const char *name);
 
 /* The elements of an array: `rest` is first json_elements of it. False after the last one. */

@@ -2,7 +2,7 @@
 #include "marshal.h"
 
 /* Whether the buffer has a message that can be sent at all; the queue manager could not see these errors. No frame carries more
- * than MAX_DATA. For a client that is the channel's limit: MQRC_DATA_LENGTH_ERROR (topic "2010"). */
+ * than MAX_DATA. For a client that is the channel's limit: MQRC_DATA_LENGTH_ERROR (IBM MQ, "2010"). */
 static bool message_fits(MQLONG length, const void *buffer, PMQLONG comp, PMQLONG reason) {
     if (length < 0) {
         return fail(MQRC_BUFFER_LENGTH_ERROR, comp, reason);

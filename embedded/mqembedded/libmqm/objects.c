@@ -1,7 +1,7 @@
 /* MQOPEN, MQCLOSE, MQINQ, MQSET. */
 #include "marshal.h"
 
-/* IBM MQ, topic "MQINQ". No selector has a value of more than 128 characters. */
+/* IBM MQ, "MQINQ". No selector has a value of more than 128 characters. */
 #define MAX_SELECTORS 256
 #define MAX_CHARACTERS (MAX_SELECTORS * 128)
 

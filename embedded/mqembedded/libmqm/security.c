@@ -38,9 +38,9 @@ bool gives_tls_information(const MQCNO *options, const uint8_t *cd) {
     return cd != NULL && sco_of(options) != NULL;
 }
 
-/* With a CipherSpec, a client first opens its key repository: without one the reason is MQRC_KEY_REPOSITORY_ERROR (topic
- * q044090). With one it initializes the TLS environment, which fails here: MQRC_SSL_INITIALIZATION_ERROR (topic q044210). An
- * MQSCO with an MQCD makes it ignore MQSSLKEYR (topic q095520). */
+/* With a CipherSpec, a client first opens its key repository: without one the reason is MQRC_KEY_REPOSITORY_ERROR. With one it
+ * initializes the TLS environment, which fails here: MQRC_SSL_INITIALIZATION_ERROR. An MQSCO with an MQCD makes it ignore
+ * MQSSLKEYR (IBM MQ, "MQSCO"). */
 static MQLONG tls_refusal(const MQCNO *options) {
     const uint8_t *sco = sco_of(options);
     bool has_key_repository =

@@ -7,7 +7,7 @@
 
 #include <cmqc.h>
 
-/* The reason to refuse an MQCSP or MQSCO that is not valid (topics q120520, q044080); MQRC_NONE if there is none. */
+/* The reason to refuse an MQCSP or MQSCO that is not valid (reason codes 2595, 2380); MQRC_NONE if there is none. */
 MQLONG credentials_refusal(const MQCNO *options);
 
 /* The reason to refuse a connection by a channel that has a CipherSpec or not; MQRC_NONE if it may go on. `options` may be

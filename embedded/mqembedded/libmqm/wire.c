@@ -25,8 +25,9 @@
 #define HEADER_LENGTH 8
 #define CONNECT_TIMEOUT_MS 5000
 
-/* Seconds. IBM MQ's Connect_Timeout is for the socket only (topic q016910). That a client gives up a peer that accepts and then
- * stays silent, after how long, and with MQRC_CONNECTION_BROKEN, is our choice, not tried on IBM MQ. */
+/* Seconds. IBM MQ's Connect_Timeout is for the socket only (IBM MQ, "TCP stanza of the client configuration file"). That a
+ * client gives up a peer that accepts and then stays silent, after how long, and with MQRC_CONNECTION_BROKEN, is our choice,
+ * not tried on IBM MQ. */
 #ifndef SILENCE_TIMEOUT
 #define SILENCE_TIMEOUT 60
 #endif
@@ -468,7 +469,7 @@ static bool start_beating(void) {
     return started;
 }
 
-/* "If HBINT is less than 60, twice this value; otherwise 60 seconds more" (IBM MQ, q015650, "Receive timeout"; APAR IT26614). */
+/* "If HBINT is less than 60, twice this value; otherwise 60 seconds more" (IBM MQ, "Receive timeout"; APAR IT26614). */
 static int32_t receive_timeout(int32_t interval_s) { return interval_s < 60 ? 2 * interval_s : interval_s + 60; }
 
 bool wire_heartbeats(struct wire *wire, uint16_t code, int32_t interval_s, bool always) {

@@ -1,4 +1,4 @@
-"""The messages of one GroupId on a queue: which logical messages it has, and whether the group is complete.
+"""The messages with one GroupId on a queue: its logical messages, and whether the group is complete.
 
 Not here: what may be put or got next in a group (``logical_order.py``).
 """
@@ -31,7 +31,7 @@ class Group(Generic[P]):
         # The number of complete logical messages, and the sum of their sequence numbers.
         self._complete = 0
         self._sum_of_seqs = 0
-        # For each number, how many messages are flagged as last of the group; and the highest such number, 0 if there is none.
+        # By number: how many messages are flagged as last of the group. Then the highest such number, 0 if there is none.
         self._last_seqs: dict[int, int] = {}
         self._last = 0
 
@@ -99,7 +99,7 @@ class Group(Generic[P]):
         return sorted([*self._whole.all(msg_seq_number), *segments.in_order.values()], key=key_of)
 
     def wholeness(self, msg_seq_number: int) -> tuple[bool, bool, frozenset[int]]:
-        """Return what decides whether everything that a message with this number belongs to is complete.
+        """Return what is complete around a message with this number.
 
         Returns:
             Whether the group is complete; whether the logical message is; the Feedback values for which its segments are.
@@ -109,7 +109,7 @@ class Group(Generic[P]):
         return self.is_complete(), msg_seq_number in self._whole or not complete.isdisjoint(_OF_ANY_TYPE), complete
 
     def has_logical_message(self, msg_seq_number: int) -> bool:
-        """Whether a logical message is complete: it has no segments, or all segments of it or of reports on it are there."""
+        """Whether a logical message is complete: without segments, or with all its segments (or those of reports on it)."""
         return msg_seq_number in self._whole or any(
             self.has_all_segments(msg_seq_number, feedback) for feedback in _OF_ANY_TYPE
         )

@@ -1,9 +1,8 @@
-"""The groups on a queue, and the messages that an MQGET may return if it needs whole groups or whole logical messages.
+"""The groups on a queue, and the messages for an MQGET that needs whole groups or whole logical messages.
 
 MQGMO_ALL_MSGS_AVAILABLE needs a whole group; MQGMO_COMPLETE_MSG and MQGMO_ALL_SEGMENTS_AVAILABLE need a whole logical message.
-A ``View`` is such a selection of the available messages. The first call that needs a view creates it, and from then on it is
-kept up to date, so that an MQGET never walks past messages that it may not get. A queue without such calls has no views and no
-cost.
+A ``View`` is such a selection of the available messages. The first call that needs a view creates it. From then on the view is
+kept up to date, so an MQGET never walks past messages that it may not get. A queue without such calls has no views.
 
 Not here: one group (``group.py``), indexes by identifier (``index.py``).
 """
@@ -47,7 +46,7 @@ class View(NamedTuple):
     """A selection of available messages.
 
     Attributes:
-        starts: whether only messages with which an MQGET in logical order may start: sequence number 1, offset 0.
+        starts: true for only messages with which an MQGET in logical order may start: sequence number 1, offset 0.
         whole: what must be complete for each of them.
     """
 
@@ -147,7 +146,7 @@ class Groups(Generic[P]):
         return any(group.has_all_segments(message.msg_seq_number, feedback) for feedback in wanted)
 
     def made_whole_by(self, message: P) -> Collection[P]:
-        """Return the messages that a call for whole messages or groups may now get because this one has come or gone."""
+        """Return the messages that have become available to calls for whole messages or groups, as this one has come or gone."""
         group = self._groups.get(message.group_id)
         if group is None:
             return (message,)

@@ -1,4 +1,4 @@
-"""An object handle: what MQOPEN returned, and the state that it keeps between calls."""
+"""An object handle, with its state between calls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ClosableSubscription(Protocol):
     """An open subscription, with the methods that closing its handle needs; ``pubsub/`` implements it."""
 
     def close(self, user: str, option: int) -> None:
-        """Close the subscription for this user with MQCO_KEEP_SUB or MQCO_REMOVE_SUB; raises Failed if that is refused."""
+        """Close the subscription for this user, with MQCO_KEEP_SUB or MQCO_REMOVE_SUB; raises Failed."""
 
     def released(self) -> None:
         """Note that the handle is closed."""
@@ -40,12 +40,12 @@ class Handle:
     a topic or a subscription.
 
     ``opened_name`` is the name given to MQOPEN. ``opened_values`` are the attributes of the object with that name, which MQINQ
-    returns; those of an alias are its own. ``cursor`` is the place of the browse cursor, None before the first message.
+    returns; an alias has its own. ``cursor`` is the place of the browse cursor, None before the first message.
     ``logical_cursor`` is the place of the first item of the cursor's group, which is the group's place in logical order.
-    ``browsed_in_logical_order`` says whether the last MQGMO_BROWSE_FIRST (or the first MQGMO_BROWSE_NEXT) was in logical order.
+    ``browsed_in_logical_order``: whether the last MQGMO_BROWSE_FIRST (or the first MQGMO_BROWSE_NEXT) was in logical order.
     ``default_put_response`` is DEFPRESP at MQOPEN. ``topic_string`` is that of a topic; ``subscription`` is what MQSUB opened.
-    ``route`` is set if messages are not simply put on ``queue``. ``waits`` says whether an MQGET with this handle is waiting
-    now. ``changed`` says that a command has ended it: only MQCLOSE takes it.
+    ``route`` is set if messages are not simply put on ``queue``. ``waits``: whether an MQGET with this handle is waiting now.
+    ``changed``: whether a command has made the handle invalid for all calls but MQCLOSE.
     """
 
     __slots__ = (
@@ -109,7 +109,7 @@ class Handle:
         self.changed = False
 
     def lock(self, messages: list[Message]) -> None:
-        """Lock messages, so that other handles do not see them."""
+        """Lock messages: other handles do not see them."""
         self.locked = messages
         for message in messages:
             message.locked_by = self

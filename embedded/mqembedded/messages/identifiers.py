@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import time
 
-# The size of a block of identifiers for a client. It is large, so clients seldom ask. But blocks are numbered by the time in
-# nanoseconds, and must not overtake the clock. The first bit keeps these numbers apart from all others.
+# The size of a block of identifiers for a client: large, so that clients seldom ask. But blocks are numbered by the time in
+# nanoseconds, and must not overtake the clock. The first bit tells these numbers from all others.
 _BLOCK = 65_536
 _CLIENTS_NUMBERS = 1 << 63
 
@@ -32,8 +32,7 @@ class Identifiers:
         return self._prefix + serial if self._begin_with_name else serial + self._prefix
 
     def block(self) -> tuple[bytes, int, int]:
-        """Return a block of identifiers for a client: the first one, the offset of its number (big-endian), and the size of the
-        block.
+        """Return a block of identifiers for a client: the first one, the offset of its number (big-endian), the size.
 
         ``identifier`` never returns one of them.
         """

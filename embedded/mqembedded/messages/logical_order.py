@@ -1,9 +1,9 @@
-"""Groups and segments of a queue handle: the state that it keeps between calls, and which calls that state allows.
+"""Groups and segments of a queue handle: its state between calls, and the calls that this state allows.
 
 For every object handle the queue manager keeps three separate sets of group and segment information: one of the last successful
 MQPUT, one of the last successful MQGET that removed a message, and one of the last that browsed a message. ``GroupState`` is
-one such set. The functions here are the tables of IBM MQ, topics "Logical and physical ordering" (Tables 1 and 2) and, for IBM
-i, "GMOPT" (MQGMO Options: Tables 16 and 17), from values to values.
+one such set. The functions here are the tables of IBM MQ, "Logical and physical ordering" (Tables 1 and 2) and, for IBM i,
+"GMOPT" (MQGMO Options: Tables 16 and 17), from values to values.
 
 If several of MQRC_INCOMPLETE_MSG, MQRC_INCOMPLETE_GROUP, MQRC_INCONSISTENT_PERSISTENCE, MQRC_INCONSISTENT_UOW apply, IBM
 documents only that the first comes before the second. The rest is a reading, ``PRECEDENCE``.
@@ -24,9 +24,9 @@ GROUP_ID_NEEDED = IN_GROUP | IS_SEGMENT | mq.MQMF_SEGMENTATION_ALLOWED
 class GroupState(NamedTuple):
     """The state of a handle after its last successful call in one direction.
 
-    ``current_group`` and ``current_logical_message`` say whether that call left one unterminated. ``length`` is the length of
-    the last segment in bytes; the next segment starts at ``offset + length``. ``destination`` is the queue manager that a
-    message for a cluster queue went to.
+    ``current_group`` and ``current_logical_message``: whether that call left one unterminated. ``length`` is the length of the
+    last segment in bytes; the next segment starts at ``offset + length``. ``destination`` is the queue manager that a message
+    for a cluster queue went to.
     """
 
     group_id: bytes = bytes(24)
@@ -60,7 +60,7 @@ _IN_NO_GROUP = Identity(bytes(24), 1, 0)
 
 
 def stored_flags(msg_flags: int) -> int:
-    """Return the flags in their stored form: the last message in a group is also flagged as in a group (topic q097540)."""
+    """Return the flags in their stored form: the last message in a group is also flagged as in a group (IBM MQ, "MsgFlags")."""
     if msg_flags & mq.MQMF_LAST_MSG_IN_GROUP:
         msg_flags |= mq.MQMF_MSG_IN_GROUP
     if msg_flags & mq.MQMF_LAST_SEGMENT:
@@ -80,10 +80,10 @@ def after(
 ) -> GroupState:
     """Return the state of the handle after a successful call that put or got this message.
 
-    A group ends with its last logical message or, if that one is segmented, with the last segment of it.
+    A group ends with its last logical message. If that is in segments, the group ends with the last of them.
     """
     if not msg_flags & GROUP_ID_NEEDED:
-        # As after most calls, neither a group nor a logical message is unterminated.
+        # The usual case: neither a group nor a logical message is unterminated.
         return GroupState(
             *identity, length, False, False, False, in_unit_of_work, persistent, logical_order, destination
         )
@@ -109,8 +109,8 @@ def put_refusal(
 ) -> int:
     """Return the reason code if an MQPUT does not continue the handle's group or logical message, else MQRC_NONE.
 
-    With MQPMO_LOGICAL_ORDER the call fails with that reason code. Without, it is a warning if the previous call had
-    MQPMO_LOGICAL_ORDER, and is ignored otherwise (Table 2).
+    With MQPMO_LOGICAL_ORDER the call fails with that reason code. Without, the reason code is a warning if the previous call
+    had MQPMO_LOGICAL_ORDER, and is ignored otherwise (Table 2).
     """
     if not state.unterminated:
         return mq.MQRC_NONE
@@ -164,11 +164,9 @@ def departure(
     persistent: bool,
     in_unit_of_work: bool,
 ) -> int:
-    """Return the reason code if a message that was put or got without logical order leaves the unterminated group, else
-    MQRC_NONE.
+    """Return the reason code if a call without logical order leaves the unterminated group, else MQRC_NONE.
 
-    A call without logical order continues the group if it names the group's identifier; with any other message it leaves the
-    group.
+    Such a call continues the group if its message has the group's identifier. Otherwise it leaves the group.
     """
     if not state.unterminated:
         return mq.MQRC_NONE
@@ -184,10 +182,9 @@ def departure(
 
 
 def next_to_get(state: GroupState) -> Identity | None:
-    """Return the identity that an MQGET with MQGMO_LOGICAL_ORDER looks for; None if no group or logical message is
-    unterminated.
+    """Return the identity that an MQGET with MQGMO_LOGICAL_ORDER looks for; None if no group or logical message is unterminated.
 
-    Without one, the call looks for sequence number 1 and offset 0, and for what the match options say (Table 16).
+    In that case the call looks for sequence number 1, offset 0 and the criteria of the match options (Table 16).
     """
     if state.current_logical_message:
         seq = state.msg_seq_number if state.current_group else 1

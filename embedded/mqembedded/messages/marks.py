@@ -1,8 +1,8 @@
-"""Marks of browsed messages: marks of single handles, and marks of the set of handles that co-operate.
+"""Marks of browsed messages: those of single handles, and those of the set of co-operating handles.
 
 A mark hides a message only from calls that ask for unmarked messages (MQGMO_UNMARKED_BROWSE_MSG). The handles of one queue that
-were opened with MQOO_CO_OP are one set. The marks of the set end after MARKINT, or when its last handle is closed. A handle's
-own marks end when it is closed. Both kinds end when the message leaves the queue, even if that is backed out later.
+were opened with MQOO_CO_OP are one set. The marks of the set end after MARKINT, or with its last handle. A handle's own marks
+end with it. All marks of a message end when it leaves the queue, even if that is backed out later.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Marks:
         self._members.add(handle)
 
     def leave(self, handle: object) -> bool:
-        """Note that a handle was closed; return whether a mark ended that other handles saw."""
+        """Note that a handle was closed; return whether this ended a mark that other handles saw."""
         for message in list(self._by_handle.get(handle, ())):
             self.unmark(message, handle)
         if handle not in self._members:
@@ -72,7 +72,7 @@ class Marks:
         return message in self.of_set
 
     def is_marked_for(self, message: object, handle: object) -> bool:
-        """Whether a message counts as marked for a handle, by its own mark or by that of its set."""
+        """Whether a message counts as marked for a handle, by a mark of the handle or of its set."""
         return handle in self._of_handles.get(message, ()) or (handle in self._members and message in self.of_set)
 
     def expire(self, now_s: float, interval_ms: int) -> None:
@@ -84,7 +84,7 @@ class Marks:
             del self.of_set[oldest]
 
     def next_expiry_s(self, interval_ms: int) -> float | None:
-        """Return when the next mark of the set ends; None if never."""
+        """Return the time at which the next mark of the set ends; None if none does."""
         if not self.of_set or interval_ms == mq.MQMMBI_UNLIMITED:
             return None
         return next(iter(self.of_set.values())) + interval_ms / 1000

@@ -1,10 +1,9 @@
 """The outcomes of a connection's asynchronous puts, kept until MQSTAT asks for them.
 
-An asynchronous put itself always returns MQCC_OK. All are counted. Of those that did not succeed the first is kept; a failure
-replaces a warning, though (IBM MQ, topics "MQSTAT", q101920, and its IBM i sibling q106240, usage notes). MQSTAT returns these
-and resets them.
+An asynchronous put always returns MQCC_OK. MQSTAT returns how many there were, and the first outcome that was no success; a
+failure replaces a warning (IBM MQ, "MQSTAT" and "MQSTAT on IBM i", usage notes). MQSTAT also resets them.
 
-Not here: which puts are asynchronous and what they answer (``calls/put_response.py``).
+Not here: which puts are asynchronous, and their answers (``calls/put_response.py``).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A message keeps the place that it took when it was put: ordered first by priority (by the queue's default priority if delivery
 is FIFO), then by arrival. A message that is got in a unit of work leaves the indexes; if it is backed out, it returns to
 exactly the same place. A message that is put in a unit of work enters the indexes at commit, at the place that it took at
-MQPUT. So a message is "available" exactly if it is in ``Queue.available``.
+MQPUT. "Available" messages are those in ``Queue.available``.
 
 Not here: which call gets which message (``calls/getting.py``), units of work, disk, indexes (``index.py``, ``group.py``). All
 methods are called under the queue manager's lock.
@@ -37,7 +37,7 @@ _ORIGINAL_LENGTH = struct.Struct("<i")
 _ORIGINAL_LENGTH_OFFSET = 360
 # Arrival positions count up from 1, once for the whole queue manager; 56 bits last for 2000 years at a million a second.
 _POSITION_BITS = 56
-# With fewer entries it is not worth looking for outdated ones.
+# With fewer entries, outdated ones are not looked for.
 _FEW = 1000
 _POSITIONS = (1 << _POSITION_BITS) - 1
 
@@ -92,7 +92,7 @@ class Message:
         self.persistent = persistent
         self.backout_count = backout_count
         self.expires_at_s = expires_at_s
-        # The handle that has locked it.
+        # The handle that has locked the message.
         self.locked_by: object | None = None
 
     def move_to(self, position: int) -> None:
@@ -111,12 +111,12 @@ class Message:
 
     @property
     def position(self) -> int:
-        """Its place in order of arrival, unique in the queue manager."""
+        """The place in order of arrival, unique in the queue manager."""
         return self.key & _POSITIONS
 
     @property
     def key_priority(self) -> int:
-        """The priority that decides its place. With FIFO delivery this is not the one in its descriptor."""
+        """The priority that decides its place. With FIFO delivery this is not the priority in its descriptor."""
         return 9 - (self.key >> _POSITION_BITS)
 
     @property
@@ -137,9 +137,9 @@ class Message:
 
     @property
     def extent(self) -> int:
-        """The number of bytes of its logical message that it represents.
+        """The number of bytes of the logical message that this message stands for.
 
-        That is its own length; for a report on a segment, it is OriginalLength (topic q022880).
+        That is its own length, or OriginalLength of a report on a segment (IBM MQ, "Reports and segmented messages").
         """
         if self.msg_flags & IS_SEGMENT and self.feedback != NO_REPORT:
             original_length: int = _ORIGINAL_LENGTH.unpack_from(self.md, _ORIGINAL_LENGTH_OFFSET)[0]
@@ -159,13 +159,13 @@ class Match(NamedTuple):
 
     @property
     def identifier(self) -> Identifier | None:
-        """The criterion that the fewest messages match; None if there is none."""
+        """The most selective criterion; None if there is none."""
         values = ((name, getattr(self, name)) for name in _SELECTED_BY)
         return next(((name, value) for name, value in values if value is not None), None)
 
     @property
     def is_specific(self) -> bool:
-        """Whether it selects messages by an identifier."""
+        """Whether these criteria contain an identifier."""
         return (self.msg_id, self.correl_id, self.group_id, self.position) != (None, None, None, None)
 
     def accepts(self, message: Message) -> bool:
@@ -181,10 +181,9 @@ class Match(NamedTuple):
 
 
 ANYTHING = Match()
-# The fields by which an MQGET selects messages; the one with the fewest messages for a value comes first.
+# The fields by which an MQGET selects messages, the most selective first.
 _SELECTED_BY = ("msg_id", "group_id", "correl_id", "msg_seq_number", "offset")
-# Messages in delivery order: all of them, in a dictionary by key, or a few, for which building a dictionary would take longer
-# than looking at each.
+# Messages in delivery order: a dictionary by key, or a sequence of a few, for which a dictionary would not be worth it.
 InOrder: TypeAlias = "SortedDict[int, Message] | Sequence[Message]"
 _key = attrgetter("key")
 
@@ -192,8 +191,8 @@ _key = attrgetter("key")
 class Queue:
     """A local queue, predefined or dynamic.
 
-    ``held`` counts every message that is not gone: those that are available, got or put in an open unit of work, or on their
-    way to or from the disk. ``depth`` is CURDEPTH.
+    ``held`` counts the messages that are available, put or got in an open unit of work, or on their way to or from the disk.
+    ``depth`` is CURDEPTH.
     """
 
     def __init__(
@@ -212,7 +211,7 @@ class Queue:
         self.deleted = False
         # The number of the handle that created the queue, if it is dynamic; no other handle has that number.
         self.created_by: int | None = None
-        # Whether its managed subscription is gone; the queue is then deleted as soon as nobody uses it.
+        # Whether its managed subscription is gone. The queue is then deleted as soon as nobody uses it.
         self.abandoned = False
         self.held = 0
         self.uncommitted_puts = 0
@@ -232,7 +231,7 @@ class Queue:
         self.waiting = WaitingCalls()
         # The handles that have locked messages.
         self.locking: set[object] = set()
-        # Called when messages become available; set by the channel that sends them.
+        # Called when messages become available. The channel that sends them sets it.
         self.on_arrival: Callable[[], None] | None = None
         self.marks = Marks()
         # The values of RESET QSTATS, which also resets them: messages put and got, in syncpoint or not, and the time.
@@ -243,7 +242,7 @@ class Queue:
 
     @property
     def depth(self) -> int:
-        """CURDEPTH. It counts messages put in open units of work; whether it counts those got in them is a reading."""
+        """CURDEPTH. It counts messages that were put in open units of work. Whether it counts those got in them is a reading."""
         return self.held if self._depth_counts_gets else self.held - self.uncommitted_gets
 
     @property
@@ -275,9 +274,9 @@ class Queue:
             self.highest_depth = depth
 
     def uncount(self, puts: int, gets: int) -> None:
-        """Uncount the puts and gets of a unit of work that has ended; ``held`` already excludes messages that are gone.
+        """Uncount the puts and gets of a unit of work that has ended. ``held`` already excludes messages that are gone.
 
-        Backed-out gets may take the depth higher than any put did.
+        Gets that were backed out may raise the depth above its maximum so far.
         """
         self.uncommitted_puts -= puts
         self.uncommitted_gets -= gets
@@ -290,15 +289,15 @@ class Queue:
         return value
 
     def delivery_priority(self, priority: int) -> int:
-        """Return the priority that decides the place of a message that is put now (topic MsgDeliverySequence)."""
+        """Return the priority that decides the place of a message that is put now (IBM MQ, "MsgDeliverySequence")."""
         fifo = self.values[mq.MQIA_MSG_DELIVERY_SEQUENCE] == mq.MQMDS_FIFO
         return self.integer(mq.MQIA_DEF_PRIORITY) if fifo else priority
 
     def expires_at_s(self, expiry: int, opened: Mapping[int, Value] | None = None) -> float | None:
-        """Return when a message with this Expiry expires that is put now; None for never.
+        """Return the time at which a message with this Expiry, put now, expires; None for never.
 
-        The lowest CAPEXPRY of the objects that a put goes through limits any Expiry (topic q097495): of this queue, and of
-        the one that was opened, whose attributes are ``opened``.
+        The lowest CAPEXPRY of the objects that a put goes through limits any Expiry (IBM MQ, "Enforcing lower expiration
+        times"): of this queue, and of the one that was opened, whose attributes are ``opened``.
         """
         own = None if expiry == mq.MQEI_UNLIMITED else expiry
         limits = [own, cap_on_expiry(self.values), cap_on_expiry(opened or {})]
@@ -306,7 +305,7 @@ class Queue:
         return None if lowest is None else time.time() + lowest / 10
 
     def make_available(self, messages: Sequence[Message]) -> None:
-        """Make these messages available, each at its place, and let the waiting calls look that could get one of them."""
+        """Make these messages available, each at its place, and let waiting calls look that could get one of them."""
         for message in messages:
             self.available[message.key] = message
             self.groups.add(message)
@@ -330,14 +329,14 @@ class Queue:
 
     def _let_look(self, arrived: Sequence[Message]) -> None:
         if len(self.waiting) <= len(arrived):
-            # Finding out which of these few calls are concerned would take longer.
+            # Finding out which of these few calls to ask would take longer.
             self.waiting.look_again()
             return
         whole = map(self.groups.made_whole_by, arrived if self.waiting.want_whole else ())
         self.waiting.look_for(_identifiers(arrived), _identifiers(itertools.chain.from_iterable(whole)))
 
     def let_look_behind(self, gone: Iterable[Message]) -> None:
-        """Let the waiting calls look that could get a message because these are gone.
+        """Let waiting calls look that could get a message now that these are gone.
 
         Several segments may have the same offset; the first one counts. When it is gone, the next one may complete a logical
         message.
@@ -347,7 +346,7 @@ class Queue:
             self.waiting.look_for((), _identifiers(itertools.chain.from_iterable(whole)))
 
     def withdraw(self, message: Message) -> None:
-        """Remove a message from the available ones. It still counts in ``held``."""
+        """Remove a message from the available ones. ``held`` still counts it."""
         del self.available[message.key]
         message.locked_by = None
         self.marks.forget(message)
@@ -360,7 +359,7 @@ class Queue:
     def expire(self, now_s: float) -> list[Message]:
         """Remove the expired messages from the queue, and return them.
 
-        Expired messages stay until somebody looks for messages; until then they count in ``depth`` (topic q097490).
+        Expired messages stay until somebody looks for messages; until then they count in ``depth`` (IBM MQ, "Expiry").
         """
         expired: list[Message] = []
         if not self._expiring:
@@ -376,11 +375,11 @@ class Queue:
         return expired
 
     def wake(self) -> None:
-        """Let the waiting MQGETs look in their turns, after a change that could satisfy or end a wait."""
+        """Let the waiting MQGETs look in their turns. Call it after a change that could satisfy or end a wait."""
         self.waiting.look_again()
 
     def candidates(self, match: Match, after_key: int | None = None, view: View = ALL) -> Iterator[Message]:
-        """Yield the available messages of a view that match, in delivery order, those after ``after_key`` only."""
+        """Yield the available messages of a view that match, in delivery order, only those after ``after_key``."""
         if match == ANYTHING:
             return _select(self.groups.view(view), match, after_key)
         if match.msg_seq_number == 1 and match.offset == 0:

@@ -1,11 +1,11 @@
 """The route of a handle whose messages may go to another queue manager.
 
-MQOPEN makes a ``Route`` from the names in an MQOD: they name another member of the cluster, or a cluster queue. As the binding
-says, the instance of a cluster queue is chosen at MQOPEN, for each group, or for each message. MQPUT asks the route where the
-message goes.
+MQOPEN makes a ``Route`` from an MQOD that names another member of the cluster, or a cluster queue. The binding says whether an
+instance of the cluster queue is chosen at MQOPEN, for each group, or for each message. MQPUT asks the route for the target of
+each message.
 
-Source: IBM MQ, topics "MQOPEN option for cluster queue" (q026010), "Logical and physical ordering" (MQOO_BIND_ON_GROUP). Not
-here: the resolution of names (``cluster/routing.py``).
+Source: IBM MQ, "MQOPEN option for cluster queue", "Logical and physical ordering" (MQOO_BIND_ON_GROUP). Not here: the
+resolution of names (``cluster/routing.py``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mqembedded.objects.definition import Definition
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where one message goes: the local queue that it is put on, the names of its final queue, and the channel.
+    """The target of one message: the local queue on which it is put, the names of its final queue, and the channel.
 
     ``channel_name`` is None if the final queue is here, and "" if the transmission queue is in no cluster.
     """
@@ -41,7 +41,7 @@ class Target:
         return self.channel_name is not None
 
     def transmitted(self, message: Message, identifier: bytes, bound: Bound | None = None) -> Message:
-        """Return a message in its form on the transmission queue, with a new ``identifier``; ``bound``: else the target's."""
+        """Return a message in its form on the transmission queue, with a new ``identifier``; ``bound`` overrides the target's."""
         destination = (self.queue_name, self.q_mgr_name)
         return to_transmit(message, self.queue, destination, self.channel_name or "", bound or self.bound, identifier)
 
@@ -50,21 +50,21 @@ class Instances(Protocol):
     """The instances of the cluster's queues. Both methods raise Failed if no instance takes the message."""
 
     def choose(self, queue_name: str) -> str:
-        """Return the queue manager whose instance a message goes to."""
+        """Return the queue manager with the instance for a message."""
 
     def target(self, queue_name: str, q_mgr_name: str, bound: Bound) -> Target:
-        """Return where a message for this instance goes."""
+        """Return the target of a message for this instance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where messages put with a handle go.
+    """The way of messages that are put with a handle.
 
     Attributes:
         queue_name: the queue as its own queue manager knows it.
         binding: MQBND_*.
-        fixed: the queue manager, if the binding or the MQOD has fixed it; else "".
-        values: attributes of the opened object: defaults for messages, and answers of MQINQ.
+        fixed: the queue manager that the binding or the MQOD has fixed, else "".
+        values: attributes of the opened object, for defaults of messages and for MQINQ.
         definition: the alias or remote queue that was opened; None for the cluster queue itself.
         counted_on: the queue that counts the handle: the local instance, or a transmission queue.
         instances: chooses among the instances.
@@ -84,10 +84,11 @@ class Route:
         return self.values.get(mq.MQIA_Q_TYPE) == mq.MQQT_CLUSTER
 
     def target(self, state: GroupState, msg_flags: int, identity: Identity, *, logical_order: bool) -> Target:
-        """Return where a message goes; ``state`` is the handle's group state after its last put.
+        """Return the target of a message; ``state`` is the handle's group state after its last put.
 
-        With MQBND_BIND_ON_GROUP a group stays where its first message went. The workload algorithm chooses an instance for each
-        new group, and for every message that is not in a group or is put without logical order while no group is in progress.
+        With MQBND_BIND_ON_GROUP a group stays at the instance of its first message. The workload algorithm chooses an instance
+        for each new group, and for every message that is not in a group or is put without logical order while no group is in
+        progress.
 
         Raises:
             Failed: MQRC_INCOMPLETE_GROUP, the message is not part of the group that the handle has in progress; or no instance

@@ -1,11 +1,11 @@
 """The segments of one logical message on a queue, and whether they are complete.
 
-``Chain`` maintains the run of segments that follow one another from offset 0. So a message of n segments takes n steps to put,
-to get, and to reassemble, whether the offsets ascend or descend.
+``Chain`` maintains the run of segments that follow one another from offset 0. So putting, getting and reassembling n segments
+takes n steps, whether the offsets ascend or descend.
 
 Reports on segments are segments themselves. MQGMO_COMPLETE_MSG joins reports with the same Feedback, but
-MQGMO_ALL_SEGMENTS_AVAILABLE "does not check the type of the report messages present" (IBM MQ, topic "MQGMO options"). So there
-is a chain for each Feedback, and one for any Feedback.
+MQGMO_ALL_SEGMENTS_AVAILABLE "does not check the type of the report messages present" (IBM MQ, "MQGMO options"). So there is a
+chain for each Feedback, and one for any Feedback.
 
 Not here: groups (``group.py``), what a report says (``reports/``).
 """
@@ -20,7 +20,7 @@ from sortedcontainers import SortedDict
 from mqembedded import constants as mq
 from mqembedded.messages.index import Index
 
-# Used in place of a Feedback, which has 32 bits: for messages that are not reports, and for reports of any type.
+# In place of a Feedback, which has 32 bits: a message that is no report, and reports of any type.
 NO_REPORT = 1 << 32
 ANY_REPORT = 1 << 33
 
@@ -60,7 +60,7 @@ class Chain(Generic[P]):
 
     def __init__(self) -> None:
         self._by_offset: Index[int, P] = Index()
-        # By ascending offset. The next segment is expected at ``_end``, unless the run has the last one.
+        # By ascending offset. The next segment begins at ``_end``, unless the run has the last one.
         self._run: dict[int, P] = {}
         self._end = 0
         self._ended = False

@@ -1,13 +1,12 @@
 """Messages on their way to another queue manager: their form on a transmission queue, and their form on a channel.
 
 On a transmission queue a message has an MQXQH in front of its data. The MQXQH names the destination and contains the message's
-own descriptor, in version 1; the fields of version 2, for groups and segments, are in an MQMDE behind it. The message's outer
-descriptor belongs to the transmission: its CorrelId is the name of the channel, as on SYSTEM.CLUSTER.TRANSMIT.QUEUE, or the
-message's MsgId on a transmission queue that is in no cluster; its
-ApplOriginData says how the message is bound, which IBM MQ keeps in a hidden place.
+own descriptor, in version 1; the fields of version 2, for groups and segments, are in an MQMDE behind it. The outer descriptor
+belongs to the transmission. Its CorrelId is the name of the channel, as on SYSTEM.CLUSTER.TRANSMIT.QUEUE, or, outside clusters,
+the message's MsgId. Its ApplOriginData says how the message is bound; IBM MQ keeps that in a hidden place.
 
-Source: IBM MQ, topics "MQXQH" (q101500), "Message descriptors of messages on transmission queues". Not here: channels
-(``channels/sender.py``), and what becomes of a message that arrives (``channels/receiver.py``).
+Source: IBM MQ, "MQXQH", "Message descriptors of messages on transmission queues". Not here: channels (``channels/sender.py``),
+and messages that arrive (``channels/receiver.py``).
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _FORMAT = slice(32, 40)
 
 
 class Bound(enum.Enum):
-    """How a message is bound to the instance that it was sent to; the value is written into ApplOriginData."""
+    """How a message is bound to its instance; the value is written into ApplOriginData."""
 
     ON_OPEN = b"OPEN"
     ON_GROUP = b"GRP "
@@ -71,7 +70,7 @@ def to_transmit(
         queue: the transmission queue.
         destination: names of queue and queue manager.
         channel: name of the cluster channel; "" for a transmission queue that is in no cluster.
-        bound: whether it may be sent to another instance later.
+        bound: how the message is bound to its instance.
         identifier: a new one, for the MsgId of the transmission.
     """
     md = MessageDescriptor(message.md)
@@ -100,7 +99,7 @@ def to_transmit(
 
 
 def is_transmission(message: Message) -> bool:
-    """Whether a channel can send this message of a transmission queue; an application may have put anything there."""
+    """Whether a channel can send this message. Applications may put anything on a transmission queue."""
     if message.md[_FORMAT] != mq.MQFMT_XMIT_Q_HEADER or message.data[:4] != b"XQH ":
         return False
     try:
@@ -115,7 +114,7 @@ def bound(message: Message) -> Bound:
     try:
         return Bound(message.md[_APPL_ORIGIN_DATA])
     except ValueError:
-        # Another program put it; it stays at the instance that it was sent to.
+        # Another program put it, so it stays at its instance.
         return Bound.ON_OPEN
 
 

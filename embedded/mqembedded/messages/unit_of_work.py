@@ -1,8 +1,8 @@
 """A unit of work: the messages that a connection has put and got, but not yet committed.
 
 A connection has at most one. The first MQPUT or MQGET in syncpoint starts it; MQCMIT, MQBACK, MQDISC or the loss of the
-connection ends it. It also remembers the group and segment information that handles had before the unit of work first changed
-it, because MQBACK restores that (IBM MQ, topic q101690, usage note 4). Not here: making it durable.
+connection ends it. The unit of work also keeps the group and segment information that handles had before it, because MQBACK
+restores that (IBM MQ, "MQBACK", usage note 4). Not here: the disk.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from mqembedded.messages.queue import Message, Queue
 class UnitOfWork:
     """Messages put (not yet available) and got (no longer available), in the order of the calls.
 
-    A ``doomed`` unit of work cannot be committed any more, because an asynchronous put in it failed.
+    A ``doomed`` unit of work cannot be committed any more, because an asynchronous put in it has failed.
     """
 
     puts: list[Message] = field(default_factory=list)
@@ -28,7 +28,7 @@ class UnitOfWork:
     _size: int = 0
 
     def __len__(self) -> int:
-        """The number that counts against MAXUMSGS. A put counts once, even if the queue manager splits it into segments."""
+        """The number of messages for MAXUMSGS. A put counts once, even if the queue manager splits it into segments."""
         return self._size
 
     def add_put(self, messages: list[Message]) -> None:
@@ -48,15 +48,15 @@ class UnitOfWork:
         self._size += len(messages)
 
     def keep_state(self, handle: Handle, direction: Direction) -> None:
-        """Remember the handle's state before this unit of work changes it for the first time."""
+        """Keep the handle's state before this unit of work changes it for the first time."""
         self._states.setdefault((handle, direction), handle.states[direction])
 
     def forget_state(self, handle: Handle, direction: Direction) -> None:
-        """Forget the remembered state, because a call outside syncpoint changed it: MQBACK must not undo that."""
+        """Forget the kept state, because a call outside syncpoint has changed it; MQBACK must not undo that."""
         self._states.pop((handle, direction), None)
 
     def restore_states(self) -> None:
-        """Restore the state that every handle had before."""
+        """Restore the kept state of every handle."""
         for (handle, direction), state in self._states.items():
             handle.states[direction] = state
 

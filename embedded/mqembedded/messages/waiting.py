@@ -1,17 +1,16 @@
-"""The MQGETs that wait for messages of one queue, and which of them gets a message that arrives.
+"""The MQGETs that wait for messages of one queue, and which of them gets an arriving message.
 
-A waiting call does not look by itself. After each change of the queue, the thread that made the change lets the waiting calls
-look one by one, under the queue manager's lock. A call that finds something has its outcome and is woken; the others sleep on.
-So each message goes to one call, and no call is woken for a message that it does not get.
+A waiting call does not look by itself. The thread that changes the queue lets the waiting calls look one by one, under the
+queue manager's lock. A call that finds a message is woken; the others sleep on. So each message goes to one call, and no call
+is woken in vain.
 
-The order has three turns: first all calls that browse without a lock, which share what they find; then calls for certain
-messages; then calls for any message. Within a turn the call that waits longest comes first. IBM MQ promises the order of the
-last two turns ("attempts to give priority") and no order within them (topic "MQGMO options", q096780). It leaves open when
-browsers come; here they come first.
+There are three turns: first all calls that browse without a lock, which share the messages; then calls for certain messages;
+then calls for any message. Within a turn the call that waits longest comes first. IBM MQ promises the order of the last two
+turns ("attempts to give priority") and no order within them (IBM MQ, "MQGMO options"). The turn of browsers is not documented;
+here they come first.
 
-Not every call is concerned by an arriving message. Each call says what it waits for (``Wanted``), and only calls that could get
-one of the new messages look. Of the calls that want the same, the first one looks; if it finds nothing, the others would find
-nothing either.
+Each call says what it waits for (``Wanted``), and only calls that could get one of the new messages look. Of calls that want
+the same, the first one looks: if it finds nothing, the others would find nothing either.
 
 Not here: what a call looks for (``calls/get_call.py``), how a connection sleeps (``answer.Waiter``).
 """
@@ -32,7 +31,7 @@ _numbers = itertools.count()
 
 
 class Turn(enum.IntEnum):
-    """When a waiting call looks, relative to other calls."""
+    """The turn of a waiting call among others."""
 
     BROWSE = 0
     SPECIFIC = 1
@@ -44,7 +43,7 @@ class Wanted:
     """What a call waits for. Calls with equal values find the same, so it does not matter which of them looks.
 
     Attributes:
-        turn: when the call looks.
+        turn: the turn in which the call looks.
         identifier: a field, and its value in every message that the call may get; None for a call that may get any message.
         whole: whether the whole group or logical message must be available.
         what: all other criteria of the call.
@@ -59,8 +58,8 @@ class Wanted:
 class WaitingCall(Generic[Found]):
     """One call that waits.
 
-    ``look`` returns what it found, or None, or raises. ``wake`` is called once there is an outcome: what was found, or the
-    exception. An outcome never changes. ``rank`` orders calls by turn, and within a turn by how long they wait.
+    ``look`` returns its find, or None, or raises. ``wake`` is called as soon as there is an outcome: the find, or the
+    exception. An outcome never changes. ``rank`` orders calls by turn, and within a turn by the time that they have waited.
     """
 
     __slots__ = ("_look", "_looks", "_wake", "outcome", "rank")
@@ -73,7 +72,7 @@ class WaitingCall(Generic[Found]):
         self.outcome: Found | Exception | None = None
 
     def look_again(self) -> None:
-        """Look once more, unless there is an outcome already, or the call is just looking and made the change itself."""
+        """Look once more, unless there is an outcome, or the call is just looking and has made the change itself."""
         if self.outcome is not None or self._looks:
             return
         self._looks = True
@@ -88,7 +87,7 @@ class WaitingCall(Generic[Found]):
             self._wake()
 
 
-# Calls that want the same; the one that waits longest comes first.
+# Calls that want the same, the longest waiting first.
 _Alike: TypeAlias = "dict[WaitingCall[Any], None]"
 
 
@@ -105,7 +104,7 @@ class WaitingCalls:
 
     @property
     def want_whole(self) -> bool:
-        """Whether one of them waits for a whole group or logical message."""
+        """Whether a call waits for a whole group or logical message."""
         return self._wanting_whole > 0
 
     def add(self, call: WaitingCall[Any], *wanted: Wanted) -> None:
@@ -128,7 +127,7 @@ class WaitingCalls:
                     del self._alike[place]
 
     def look_again(self) -> None:
-        """Let each call look in its turn, after a change that may concern any call."""
+        """Let each call look in its turn. Call it after a change that may concern any of them."""
         for call in sorted(self._calls, key=lambda call: call.rank):
             call.look_again()
             if call.outcome is not None:

@@ -1,10 +1,9 @@
-"""Attributes of queues: MQSC keyword, selector, default, and meaning of values.
+"""Attributes of queues: MQSC keyword, selector, default, and values.
 
-One table serves MQSC, PCF, MQINQ and MQSET. Every attribute in it is stored and can be inquired as on IBM MQ;
-``WITHOUT_EFFECT`` in ``kinds.py`` lists those that do not change what the queue manager *does*. Not here: MQSC syntax
-(``admin/mqsc.py``).
+One table serves MQSC, PCF, MQINQ and MQSET. Every attribute is stored and can be inquired as on IBM MQ; those without any other
+effect are in ``WITHOUT_EFFECT`` of ``kinds.py``. Not here: MQSC syntax (``admin/mqsc.py``).
 
-Source: IBM MQ, topics "Attributes for queues" and "DEFINE QLOCAL" and its siblings.
+Source: IBM MQ, "Attributes for queues" and "DEFINE QLOCAL" and its siblings.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _ALL = frozenset({LOCAL, MODEL, ALIAS})
 _DEFINED = frozenset({LOCAL, ALIAS, REMOTE})
 _FOR_PUTS = _ALL | {REMOTE}
 TYPE_NAMES = {LOCAL: "QLOCAL", MODEL: "QMODEL", ALIAS: "QALIAS", REMOTE: "QREMOTE"}
-# DEFINE without LIKE takes what it does not name from these objects, which a site may have altered (topic q020830).
+# DEFINE without LIKE takes the other attributes from these objects, which a site may have altered (IBM MQ, "DEFINE QLOCAL").
 DEFAULT_QUEUES = {
     LOCAL: "SYSTEM.DEFAULT.LOCAL.QUEUE",
     MODEL: "SYSTEM.DEFAULT.MODEL.QUEUE",
@@ -45,8 +44,7 @@ class Attribute:
 
     ``keywords`` maps words of MQSC to numbers. No other number is allowed, unless the attribute takes a ``number_too``. ``low``
     and ``high`` bound a number. ``length`` is that of a character attribute in MQINQ, 0 for an integer. ``types`` are the queue
-    types that have the attribute. An attribute of ``many`` words is kept as characters, the words with commas; PCF has a list of
-    numbers.
+    types that have the attribute. An attribute of ``many`` words is kept as text, with commas; PCF has a list of numbers.
     """
 
     selector: int
@@ -62,7 +60,7 @@ class Attribute:
     many: bool = False
 
     def problem(self, value: object) -> str:
-        """Return what is wrong with a value, or "" if the value is allowed."""
+        """Return a sentence about what is wrong with a value; "" if the value is allowed."""
         if self.length:
             if not isinstance(value, str):
                 return f"{self.keyword} takes characters"
@@ -82,9 +80,9 @@ class Attribute:
         return ""
 
     def value_of(self, text: str) -> Value:
-        """Return the value that an MQSC parameter means; raises ValueError with what is wrong with it."""
+        """Return the value of an MQSC parameter; raises ValueError with a sentence about what is wrong."""
         if self.length:
-            # Blanks alone mean that there is no value, as in BOQNAME(' ').
+            # Blanks alone mean no value, as in BOQNAME(' ').
             value: Value = text if text.strip(" ") else ""
         elif text in self.keywords:
             return self.keywords[text]
@@ -103,12 +101,12 @@ class Attribute:
         return [self.keywords[word] for word in str(words).split(",")]
 
     def words(self, numbers: Iterable[object]) -> str:
-        """Return the words for these numbers; a number that has none stands for itself, and is no allowed value."""
+        """Return the words for these numbers; a number without a word, which is not allowed, is returned as digits."""
         known = {number: word for word, number in self.keywords.items()}
         return ",".join(known.get(number, str(number)) if isinstance(number, int) else "" for number in numbers)
 
     def in_words(self, value: object) -> str:
-        """Return the attribute with a value as MQSC writes it."""
+        """Return the attribute with a value in MQSC."""
         if isinstance(value, tuple):
             words = self.words(value).split(",") if self.many else [str(item).rstrip() for item in value]
             return f"{self.keyword}({', '.join(words)})"
@@ -279,14 +277,15 @@ COMPUTED_CHARACTER_LENGTHS = {
 
 
 def supplied_values(queue_type: int) -> dict[int, Value]:
-    """Return the attributes that the default object of this type is supplied with, by selector."""
+    """Return the attributes of the supplied default object of this type, by selector."""
     return {attribute.selector: attribute.default for attribute in QUEUE_ATTRIBUTES if queue_type in attribute.types}
 
 
 def cap_on_expiry(values: Mapping[int, Value]) -> int | None:
-    """Return the most that Expiry may be for messages put through a queue, in tenths of a second; None if nothing limits it.
+    """Return the limit of Expiry for messages put through a queue, in tenths of a second; None if there is none.
 
-    The word in CUSTOM, which every release knows, comes before the attribute of 9.3.1 and later (topic q097495).
+    The word in CUSTOM, which every release knows, comes before the attribute of 9.3.1 and later (IBM MQ, "Enforcing lower
+    expiration times").
     """
     custom = _CUSTOM_CAP.search(str(values.get(mq.MQCA_CUSTOM, "")))
     if custom:

@@ -1,13 +1,12 @@
-"""Authority records: which user may do what with which object.
+"""Authority records: what users may do with objects.
 
 A record gives authorities to one entity (a principal or a group), for the objects of one type whose names match a profile. If
-several profiles of an entity match an object, only the most specific one counts. A user has the authorities of all its entities
-together. Not here: the authorities that a call needs (``calls/permission.py``), the form of commands
+several profiles of an entity match an object, only the most specific one counts. A user has the authorities of its principal
+and of all its groups together. Not here: the authorities that a call needs (``calls/permission.py``), the form of commands
 (``admin/commands/authority.py``).
 
-Source: IBM MQ, topics "Using OAM generic profiles" (q013500), "Profile priorities" (q013520), "SET AUTHREC" (q086620),
-"setmqaut" (q083500). Unverified: that the most specific profile is chosen for each entity by itself; which authorities ALLMQI
-and ALLADM are for each type of object.
+Source: IBM MQ, "Using OAM generic profiles", "Profile priorities", "SET AUTHREC", "setmqaut". Unverified: that the most
+specific profile is chosen for each entity separately; which authorities ALLMQI and ALLADM are for each type of object.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from functools import cache
 
 from mqembedded.store.store import Store
 
-# The user that the queue manager runs as, and the group of administrators. Both may do everything.
+# The user of the queue manager, and the group of administrators. Both may do everything.
 ADMINISTRATOR = "mqm"
 # The groups of the users in IBM's developer container.
 _GROUPS = {"app": ("mqclient",), "admin": (ADMINISTRATOR,)}
@@ -79,7 +78,7 @@ def applicable(object_type: str) -> frozenset[str]:
 
 
 def meant_by(object_type: str, words: Iterable[str]) -> frozenset[str]:
-    """Return the authorities that words of MQSC mean. ALL and ALLADM do not include CRT (topic "CMQZC").
+    """Return the authorities of words of MQSC. ALL and ALLADM do not include CRT (IBM MQ, "CMQZC").
 
     Raises:
         ValueError: there is no such authority for objects of this type.
@@ -99,7 +98,7 @@ def meant_by(object_type: str, words: Iterable[str]) -> frozenset[str]:
 
 
 def _primary_group(user: str) -> str:
-    """Return it: as Linux makes users, one of the user's own name."""
+    """Return the primary group of a user. Linux makes one with the user's name."""
     return _GROUPS.get(user, (user,))[0]
 
 
@@ -138,7 +137,7 @@ def _pattern(profile: str) -> re.Pattern[str]:
     for number, qualifier in enumerate(qualifiers):
         first, last = number == 0, number == len(qualifiers) - 1
         if qualifier == "**":
-            # Includes the dot before the qualifiers or, for the first ones, the dot behind them.
+            # With the dot before the qualifiers or, for the first ones, the dot behind them.
             pattern += ".*" if first and last else r"(?:.*\.)?" if first else r"(?:\..*)?"
             continue
         if not first and not (number == 1 and qualifiers[0] == "**"):
@@ -149,9 +148,9 @@ def _pattern(profile: str) -> re.Pattern[str]:
 
 
 def starred(parts: Sequence[str], run: str) -> str:
-    """Return the expression for ``parts`` with an asterisk between each two, which stands for a ``run``.
+    """Return the expression for ``parts`` with an asterisk between them, which matches a ``run``.
 
-    Each part but the last is taken where it comes first, and nowhere else: else it would be tried at each place with each other.
+    Each part but the last matches at its first place only. Otherwise all combinations of places would be tried.
     """
     first, *middle = parts
     last = f"{run}{middle.pop()}" if middle else ""
@@ -161,7 +160,7 @@ def starred(parts: Sequence[str], run: str) -> str:
 def specificity(profile: str) -> tuple[int, ...]:
     """Return a sort key, which is lower for a more specific profile.
 
-    Profiles are compared from left to right: a character comes before ``?``, that before ``*``, that before ``**``.
+    Profiles are compared from left to right. The order is: a character, ``?``, ``*``, ``**``.
     """
     return tuple({"?": 1, "*": 2, "**": 3}.get(part, 0) for part in re.findall(r"\*\*|.", profile))
 
@@ -170,11 +169,11 @@ class Authorities:
     """The authority records of one queue manager. Called under its lock."""
 
     def __init__(self, store: Store, *, of_groups: bool = False) -> None:
-        """``of_groups``: what a principal is given, its primary group is given (topic q027780)."""
+        """``of_groups``: authorities for a principal go to its primary group (IBM MQ, "Installable services")."""
         self._store = store
         self._of_groups = of_groups
         self._records: dict[RecordKey, frozenset[str]] = {}
-        # The records of each profile; and the records with generic profiles, by type of object and entity.
+        # The records of each profile. Then the records with generic profiles, by type of object and entity.
         self._by_profile: dict[tuple[str, str], set[RecordKey]] = {}
         self._generic: dict[tuple[str, Entity], set[RecordKey]] = {}
         for object_type, profile, kind, name, words in store.authorities():
@@ -195,7 +194,7 @@ class Authorities:
         self._keep(key, (before | meant_by(key.object_type, add)) - meant_by(key.object_type, remove))
 
     def delete(self, key: RecordKey) -> bool:
-        """Delete a record; returns whether there was one."""
+        """Delete a record, and return whether there was one."""
         key = self._kept_as(key)
         self._by_profile.get((key.object_type, key.profile), set()).discard(key)
         self._generic.get((key.object_type, key.entity), set()).discard(key)

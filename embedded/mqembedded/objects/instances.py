@@ -1,4 +1,4 @@
-"""Values that the queue managers of a cluster exchange: the cluster queues that each one hosts, and its address."""
+"""Values that the queue managers of a cluster exchange: their addresses and cluster queues."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mqembedded import constants as mq
 from mqembedded.objects.attributes import Value
 
-# The attributes of a cluster queue that a member advertises; MQINQ returns some of them (topic "MQINQ and clusters").
+# The attributes of a cluster queue that a member advertises; MQINQ returns some of them (IBM MQ, "MQINQ and clusters").
 ADVERTISED = (
     mq.MQCA_Q_DESC,
     mq.MQIA_INHIBIT_PUT,
@@ -44,7 +44,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One queue manager of the cluster, as it last described itself."""
+    """A queue manager of the cluster, by its latest description of itself."""
 
     q_mgr_name: str
     identifier: str

@@ -1,11 +1,9 @@
-"""Attributes of objects other than queues: the queue manager, channels, namelists, processes, authentication information,
-topics.
+"""Attributes of other objects than queues: queue manager, channels, namelists, processes, authentication information, topics.
 
-The tables have the same form as the one for queues in ``attributes.py``. Most attributes are stored, can be inquired, and
-change nothing: ``WITHOUT_EFFECT`` lists them.
+The tables have the same form as the one for queues in ``attributes.py``. Most attributes are stored and can be inquired,
+without any other effect: ``WITHOUT_EFFECT``.
 
-Source: IBM MQ, topics "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE PROCESS", "DEFINE AUTHINFO",
-"DEFINE TOPIC".
+Source: IBM MQ, "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE PROCESS", "DEFINE AUTHINFO", "DEFINE TOPIC".
 """
 
 from __future__ import annotations
@@ -237,7 +235,7 @@ _DELIVERY = {
     "ALLAVAIL": pcf.MQDLV_ALL_AVAIL,
 }
 _SCOPE = {"ASPARENT": pcf.MQSCOPE_AS_PARENT, "ALL": pcf.MQSCOPE_ALL, "QMGR": pcf.MQSCOPE_QMGR}
-# By default, every attribute that can have the parent's value has it; pubsub/topic.py finds the parent.
+# By default every attribute has the parent's value, if it can; pubsub/topic.py finds the parent.
 TOPIC_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(mq.MQCA_TOPIC_STRING, "TOPICSTR", mq.MQ_TOPIC_STR_LENGTH),
     _text(mq.MQCA_TOPIC_DESC, "DESCR", mq.MQ_TOPIC_DESC_LENGTH),
@@ -307,7 +305,8 @@ ATTRIBUTES: dict[Kind, tuple[Attribute, ...]] = {
     Kind.TOPIC: TOPIC_ATTRIBUTES,
 }
 
-# The attributes that IBM MQ acts on and nothing here does: kept, shown, and told at the start where they are set.
+# Attributes that have an effect on IBM MQ, but none here. They are kept and shown; where they are set, the log says so at the
+# start.
 WITHOUT_EFFECT: dict[str, frozenset[str]] = {
     "QUEUE": frozenset(
         "ACCTQ CLCHNAME CLUSNL DEFREADA DISTL HARDENBO IMGRCOVQ INITQ MAXFSIZE MONQ NPMCLASS PROCESS QDEPTHHI QDEPTHLO QDPHIEV "

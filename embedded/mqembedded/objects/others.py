@@ -1,7 +1,7 @@
-"""Objects other than queues: channels, namelists, processes, authentication information, topics; and the catalogue's error.
+"""Objects other than queues: channels, namelists, processes, authentication information, topics; the catalogue's error.
 
-These objects have names, attributes and a place in the store, and nothing else. Not here: queues (``catalogue.py``), the form
-of commands (``admin/mqsc_commands.py``, ``admin/commands/``).
+These objects have names and attributes only. Not here: queues (``catalogue.py``), the form of commands
+(``admin/mqsc_commands.py``, ``admin/commands/``).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _REASONS = {
 class CatalogueError(Exception):
     """The catalogue refuses a request.
 
-    ``reason`` is the reason code of the MQI or PCF; ``selector`` is the attribute that is wrong, or 0; the text explains it.
+    ``reason`` is the reason code of the MQI or PCF; ``selector`` is the wrong attribute, or 0; the text explains it.
     """
 
     def __init__(self, reason: int, why: str = "", selector: int = 0) -> None:
@@ -131,7 +131,7 @@ class Objects:
         self._put(kind, name, {**self.get(kind, name), **_checked(kind, values)})
 
     def delete(self, kind: Kind, name: str) -> None:
-        """Delete an object; raises CatalogueError. Connections through a deleted channel stay."""
+        """Delete an object; raises CatalogueError. Connections through a deleted channel continue."""
         self.get(kind, name)
         if kind is Kind.TOPIC and name == BASE_TOPIC:
             raise CatalogueError(mq.MQRC_OBJECT_IN_USE, f"{name} is the root of all topics")
@@ -142,7 +142,7 @@ class Objects:
         self._authorities.forget(kind.value.upper(), name)
 
     def _check_topic_string(self, name: str, made: ObjectValues) -> None:
-        """Raise CatalogueError unless a new topic object has a legal topic string that no other topic object has."""
+        """Raise CatalogueError unless the topic string of a new topic object is legal, and no other topic object has it."""
         topic_string = str(made[mq.MQCA_TOPIC_STRING])
         existing = self._objects[Kind.TOPIC].get(name)
         if existing is not None:
@@ -194,7 +194,7 @@ def _check_names(value: ObjectValue) -> None:
 
 
 def check_same_topic_string(topic: ObjectValues, values: Mapping[int, ObjectValue]) -> None:
-    """Raise CatalogueError if the topic string of a topic object would change, which is not possible."""
+    """Raise CatalogueError if the topic string of a topic object would change; that is not allowed."""
     if values[mq.MQCA_TOPIC_STRING] != topic[mq.MQCA_TOPIC_STRING]:
         why = f"TOPICSTR is {topic[mq.MQCA_TOPIC_STRING]} and cannot be altered"
         raise CatalogueError(pcf.MQRCCF_TOPICSTR_ALREADY_EXISTS, why, mq.MQCA_TOPIC_STRING)

@@ -1,16 +1,15 @@
-"""In which form a delivered message's properties go to the application: MQGET's options, the queue's PROPCTL, the message
-handle.
+"""The form in which properties of a message are delivered: options of MQGET, PROPCTL of the queue, the message handle.
 
-A message has two kinds of properties. Those that came through a message handle are stored apart from its data, as the variable
-part of an MQRFH2. Those in MQRFH2 headers that the application put in front of the data stay there. A delivery asks for all
-properties in the handle, all of them in an MQRFH2, or none. The headers of the data then lose their property folders, and a
-header without any other folder is removed. A delivery that changes nothing passes the data on as it was put.
+A message has two kinds of properties. Properties from a message handle are stored apart from its data, as the variable part of
+an MQRFH2. Properties in MQRFH2 headers that the application put in front of the data stay there. A delivery asks for all
+properties in the handle, for all of them in an MQRFH2, or for none. The headers of the data then lose their property folders,
+and headers without other folders are removed. A delivery that changes nothing returns the data as it was put.
 
 Pure. Not here: MQRFH2 itself (``rfh2.py``), message handles (``message_handle.py``).
 
-Source: IBM MQ, topics "PropertyControl" (q103350), "PROPCTL queue options" (q008230), "MQGMO options", "MsgHandle" (q096760).
-Unverified: that properties of handle and header are delivered in one header, the handle's first; that the handle is ignored
-with MQGMO_PROPERTIES_COMPATIBILITY; the CCSID 1208 and native encoding of a header that the queue manager makes.
+Source: IBM MQ, "PropertyControl", "PROPCTL queue options", "MQGMO options", "MsgHandle". Unverified: that properties of handle
+and header are delivered in one header, those of the handle first; that the handle is ignored with
+MQGMO_PROPERTIES_COMPATIBILITY; the CCSID 1208 and native encoding of a header that the queue manager makes.
 """
 
 from __future__ import annotations
@@ -69,13 +68,13 @@ _BY_PROPCTL = {
 
 
 def delivery(options: int, property_control: int, *, has_handle: bool) -> Delivery:
-    """Return the form that MQGET's options ask for. If they have none of the property options, the queue's PROPCTL decides."""
+    """Return the form that the options of MQGET ask for. Without a property option, PROPCTL of the queue decides."""
     chosen = _BY_OPTION.get(options & PROPERTY_OPTIONS)
     return chosen if chosen is not None else _BY_PROPCTL[property_control][has_handle]
 
 
 def describes(md: bytes) -> tuple[int, int, bytes]:
-    """Return Encoding, CodedCharSetId and Format (padded with blanks) of a packed descriptor, which describe the data."""
+    """Return the fields of a packed descriptor that describe the data: Encoding, CodedCharSetId, Format (padded with blanks)."""
     encoding, ccsid, format_ = _DESCRIBES.unpack_from(md, _DESCRIBES_OFFSET)
     return encoding, ccsid, blank_padded(format_, 8)
 
@@ -98,13 +97,13 @@ def read(variable: bytes) -> list[Property]:
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """The destination of a delivered message's properties: an MQRFH2 in front of its data, the handle, or neither."""
+    """The destination of the properties of a delivered message: an MQRFH2 in front of its data, the handle, or neither."""
 
     in_header: PropertySet | None = None
     in_handle: PropertySet | None = None
 
     def with_header(self, md: bytes, data: bytes, form: rfh2.Form = rfh2.NATIVE) -> tuple[bytes, bytes]:
-        """Return descriptor and data, with the MQRFH2, if any, in this form in front. Call this after converting the data."""
+        """Return descriptor and data, with the MQRFH2, if any, in this form in front. Convert the data before."""
         if self.in_header is None:
             return md, data
         header = rfh2.packed(kept(self.in_header), *describes(md), form=form)
@@ -115,7 +114,7 @@ _AS_IT_IS = Presented()
 
 
 def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[bytes, bytes, Presented]:
-    """Return descriptor and data of a delivered message without the properties that go elsewhere, and those properties.
+    """Return descriptor and data of a message without the properties that go elsewhere, and those properties.
 
     Args:
         md: descriptor of the message, version 2.
@@ -136,7 +135,8 @@ def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[byt
         folders = (folder for header in headers for folder in header.folders)
         found = [one for _, properties in property_folders(folders) for one in properties]
     except PropertyError:
-        # MQPUT did not check these headers, because their description was another then, as behind an MQMDE. They count as data.
+        # MQPUT has not checked these headers, because their description was different then, as behind an MQMDE. They count as
+        # data.
         headers, body, found = [], data, []
     names = {one.path for one in apart}
     everything = PropertySet([*apart, *(one for one in found if one.path not in names)])
@@ -154,11 +154,11 @@ def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[byt
 def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> tuple[bytes, bytes]:
     """Return descriptor and data without the property folders of the headers, and without headers that become empty.
 
-    Headers that lose nothing are written anew too, in this machine's encoding; what describes them is adapted.
+    All headers are written anew, in this machine's encoding, with their descriptions.
     """
     _, ccsid, _ = describes(md)
     last = headers[-1]
-    # Each header describes what follows it, so the last one is written first.
+    # Each header describes the next one, so the last is written first.
     described = (last.encoding, _inherited(headers, ccsid), last.format)
     pieces = [body]
     for header in reversed(headers):
@@ -170,7 +170,7 @@ def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> t
 
 
 def _inherited(headers: list[rfh2.Header], ccsid: int) -> int:
-    """Return the CCSID of the data behind the headers; MQCCSI_INHERIT means that of the header before."""
+    """Return the CCSID of the data behind the headers. MQCCSI_INHERIT means the CCSID of the header before."""
     for header in headers:
         ccsid = ccsid if header.coded_char_set_id == mq.MQCCSI_INHERIT else header.coded_char_set_id
     return ccsid

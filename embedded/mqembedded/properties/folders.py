@@ -1,15 +1,14 @@
-"""Folders of an MQRFH2: message properties as text in an XML-like syntax, and back.
+"""Folders of an MQRFH2: message properties as text, in a syntax like XML, and back.
 
-A folder holds properties if its name or an attribute says so; other folders can hold anything::
+Its name or an attribute says that a folder holds properties. Other folders can hold anything::
 
     <usr><colour>green</colour><size dt='i4'>42</size></usr>
     <shop content='properties'><basket><id dt='bin.hex'>00FF</id></basket></shop>
 
 Not here: the header that contains folders (``rfh2.py``).
 
-Source: IBM MQ, topics "NameValueData" (q099320), "Supported MQRFH2 folders" (q104150), "Mapping from property names to MQRFH2
-folder and element names" (q104190), "MQRFH2 folder restrictions" (q104170). Unverified: the order of attributes, and the words
-that stand for the values of MQPD's fields.
+Source: IBM MQ, "NameValueData", "Supported MQRFH2 folders", "Mapping from property names to MQRFH2 folder and element names",
+"MQRFH2 folder restrictions". Unverified: the order of attributes, and the words for values of MQPD's fields.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ def folders_of(properties: Iterable[Property]) -> list[str]:
             root = roots[folder] = Element(folder, marked)
         parent = root
         for group in one.path[1:-1]:
-            # Properties of one group are adjacent, so the group is the last element, or it does not exist yet. (A property with
+            # Properties of one group are adjacent, so the group is the last element, or does not exist yet. (A property with
             # the same name is not that group: handle and header of one message may disagree.)
             last = parent.elements[-1] if parent.elements else None
             if last is None or last.name != group or not last.elements:
@@ -163,7 +162,7 @@ def parse_folder(folder: str, most: int | None = None) -> Element:
 
 def _add_text(element: Element, found: str) -> None:
     if "<" in found:
-        # This began as a tag but is not one.
+        # This begins like a tag, but is none.
         raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR)
     if element.name and not element.elements:
         element.text += _unescaped(found)
@@ -187,12 +186,12 @@ def _unescaped(value: str) -> str:
 
 
 def holds_properties(folder: Element) -> bool:
-    """Whether a folder contains message properties ("Supported MQRFH2 folders")."""
+    """Whether a folder contains message properties (IBM MQ, "Supported MQRFH2 folders")."""
     return folder.name in _PROPERTY_FOLDERS or folder.attributes.get("content") == "properties"
 
 
 def properties_of(folder: Element) -> list[Property]:
-    """Return the properties of a folder; elements that the MQI does not show are skipped."""
+    """Return the properties of a folder, without elements that the MQI does not show."""
     found: list[Property] = []
 
     def gather(element: Element, path: tuple[str, ...]) -> None:

@@ -1,7 +1,7 @@
 """A message handle: the properties and the descriptor of one message.
 
-MQCRTMH creates it, MQSETMP or an MQGET fills it, MQPUT takes properties from it. It belongs to one connection. Not here: the
-verbs (``calls/message_properties.py``), the properties themselves (``sets.py``).
+MQCRTMH creates a message handle, MQSETMP or MQGET fills it, MQPUT takes properties from it. It belongs to one connection. Not
+here: the verbs (``calls/message_properties.py``), the properties (``sets.py``).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _BYTE_FIELDS = frozenset({"MsgId", "CorrelId", "AccountingToken", "GroupId"})
 class MessageHandle:
     """One message handle.
 
-    ``validates`` says whether MQSETMP checks names (with MQCMHO_NO_VALIDATION only MQPUT checks them). ``md`` is the
-    descriptor, version 2, of the last message that was got with the handle; None if there is none.
+    ``validates``: whether MQSETMP checks names. With MQCMHO_NO_VALIDATION only MQPUT does. ``md`` is the descriptor, version 2,
+    of the last message that was got with the handle; None if there is none.
     """
 
     __slots__ = ("hmsg", "md", "properties", "validates")
@@ -43,7 +43,7 @@ class MessageHandle:
     def descriptor_field(self, path: Path) -> Property:
         """Return a field of the descriptor of the message that was got, such as ``Root.MQMD.MsgId``.
 
-        Character fields keep their trailing blanks, MQBYTEn fields are byte strings (types: reason code 2473, q044840).
+        Character fields keep their trailing blanks, MQBYTEn fields are byte strings (types: reason code 2473).
 
         Raises:
             PropertyError: MQRC_PROPERTY_NOT_AVAILABLE, there is no such field, or no message.

@@ -1,12 +1,12 @@
-"""Names of message properties: which names are legal, which ones are synonyms, and which ones a wildcard matches.
+"""Names of message properties: legal names, synonyms, and wildcards.
 
 The dots of a name spell a hierarchy: ``a.b.c`` is the property ``c`` in the group ``b`` of the folder ``a``. A name without a
 dot is in the folder ``usr``. Inside the queue manager a name is its path, a tuple that starts with the folder; ``path_of`` and
-``name_of`` convert between the two and know the synonyms.
+``name_of`` convert between the two, and know the synonyms.
 
 Not here: values (``values.py``), sets of properties (``sets.py``).
 
-Source: IBM MQ, topics "Property names" (q022940), "Property name restrictions" (q022950), reason code 2442 (q044620).
+Source: IBM MQ, "Property names", "Property name restrictions", reason code 2442.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from mqembedded import constants as mq
 
 Path = tuple[str, ...]
 
-# The greatest depth of a property, with folder and property counted; the most properties, or folders, of a message. IBM MQ
-# documents no such limits: they bound the cost of reading a message (unverified).
+# The greatest depth of a property, which counts folder and property; the most properties, or folders, of a message. IBM MQ
+# documents no such limits (unverified). They bound the cost of reading a message.
 DEEPEST = 256
 MOST_PROPERTIES = 10_000
 USER_FOLDER = "usr"
 DESCRIPTOR = ("Root", "MQMD")
-# MQPROP_COMPATIBILITY looks for properties in these folders: JMS programs would expect them in an MQRFH2 (topic
-# "PropertyControl").
+# MQPROP_COMPATIBILITY looks for properties in these folders, which JMS programs expect in an MQRFH2 (IBM MQ, "PropertyControl").
 COMPATIBLE_FOLDERS = frozenset({"mcd", "jms", "usr", "mqext"})
 
 _KEYWORDS = frozenset("NULL TRUE FALSE NOT AND OR BETWEEN LIKE IN IS ESCAPE".split())
@@ -72,7 +71,7 @@ def path_of(name: str) -> Path:
 
 
 def name_of(path: Path) -> str:
-    """Return the name that MQINQMP returns: a synonym if there is one; names in the folder ``usr`` go without it."""
+    """Return the name that MQINQMP returns: a synonym if there is one. The folder ``usr`` is left out."""
     synonym = _NAMES.get(path)
     if synonym is not None:
         return synonym
@@ -80,7 +79,7 @@ def name_of(path: Path) -> str:
 
 
 def matcher(pattern: str) -> Callable[[Path], bool]:
-    """Return the test for a name given to MQINQMP. ``%`` at its end matches any characters, also dots.
+    """Return a function that tests names against one given to MQINQMP. ``%`` at its end matches any characters, dots too.
 
     A pattern without a dot is compared with names as MQINQMP returns them, so ``c%`` finds ``colour`` of the folder ``usr``. A
     pattern with a dot is compared with full names, ``usr.`` included.
@@ -100,7 +99,7 @@ def matcher(pattern: str) -> Callable[[Path], bool]:
 
 
 def check_length(name: bytes) -> None:
-    """Raise PropertyError with MQRC_PROPERTY_NAME_LENGTH_ERR for a name that is empty or too long (q045140)."""
+    """Raise PropertyError with MQRC_PROPERTY_NAME_LENGTH_ERR for a name that is empty or too long (reason code 2513)."""
     if not 0 < len(name) <= mq.MQ_MAX_PROPERTY_NAME_LENGTH:
         raise PropertyError(mq.MQRC_PROPERTY_NAME_LENGTH_ERR)
 
@@ -117,7 +116,7 @@ def check_name(name: str) -> None:
         or name.removeprefix("usr.").upper() in _KEYWORDS
         or (folded.startswith("mq") and not folded.startswith("mq_usr") and len(parts) > 2)
         or (name.startswith("Root") and not name.startswith("Root.MQMD."))
-        # The folder has no groups (topic "Supported MQRFH2 folders"); this reason code is unverified.
+        # The folder has no groups (IBM MQ, "Supported MQRFH2 folders"); this reason code is unverified.
         or (parts[0] == USER_FOLDER and len(parts) > 2)
     ):
         raise PropertyError(mq.MQRC_PROPERTY_NAME_ERROR)
@@ -130,7 +129,7 @@ def check_type(name: str, kind: int) -> None:
 
 
 def is_accessible(path: Path) -> bool:
-    """Whether an element of an MQRFH2 folder is a property that the MQI shows ("MQRFH2 folder restrictions")."""
+    """Whether an element of an MQRFH2 folder is a property that the MQI shows (IBM MQ, "MQRFH2 folder restrictions")."""
     folder, *rest = path
     if any("." in part for part in path):
         return False

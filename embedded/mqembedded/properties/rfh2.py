@@ -1,11 +1,11 @@
-"""MQRFH2: headers that applications put in front of their data, or that the queue manager makes of message properties.
+"""MQRFH2: headers that applications put in front of their data, or that the queue manager makes from message properties.
 
-A header has a fixed part and pairs of NameValueLength and NameValueData; each pair is one folder (``folders.py``). While a
-message is on a queue, its properties are stored in the form of this variable part. Not here: the form in which properties are
-delivered (``control.py``).
+A header has a fixed part, and pairs of NameValueLength and NameValueData; each pair is one folder (``folders.py``). On a queue,
+the properties of a message are stored in the form of this variable part. Not here: the form in which properties are delivered
+(``control.py``).
 
-Source: IBM MQ, topics "MQRFH2" (q099240) and its fields, reason codes 2334 (q043630) and 2421 (q044440). Unverified: which of
-the two MQPUT returns for which fault, and that MQPUT checks property folders only.
+Source: IBM MQ, "MQRFH2" and its fields, reason codes 2334 and 2421. Unverified: which of the two codes MQPUT returns for which
+fault, and that MQPUT checks property folders only.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def packed(
 def split(data: bytes, encoding: int, format_: bytes) -> tuple[list[Header], bytes]:
     """Return the MQRFH2 headers in front of the data, and the data behind them.
 
-    Headers are read up to the first one in EBCDIC, which counts as data.
+    Headers are read up to the first in EBCDIC, which counts as data.
 
     Raises:
         PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR.
@@ -131,8 +131,7 @@ def _read(data: bytes, at: int, encoding: int, most: int) -> tuple[Header, int]:
 
 
 def check(data: bytes, encoding: int, format_: bytes) -> None:
-    """Refuse what MQPUT refuses: malformed headers, malformed property folders, a property folder that occurs twice in a
-    header.
+    """Refuse what MQPUT refuses: malformed headers, malformed property folders, a property folder twice in a header.
 
     Raises:
         PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG, there are more than MOST_PROPERTIES.

@@ -1,13 +1,13 @@
 """The properties of a message: a list in hierarchical order, with a cursor that an inquiry moves.
 
 A new property is inserted behind the last one in the same folder and groups. A name may occur more than once. The cursor points
-at the property that was last inquired; if that property is deleted, the cursor stays between its neighbours. An inquiry with
-another name than the last one starts from the front.
+at the property that was inquired last. If that property is deleted, the cursor stays between its neighbours. An inquiry with a
+new name starts from the front.
 
 Pure: no handles, no locks, no bytes. Not here: legal names (``names.py``), types (``values.py``), MQRFH2 (``rfh2.py``), the
 verbs (``calls/message_properties.py``).
 
-Source: IBM MQ, topics "Options (MQLONG)" of MQSMPO, MQIMPO and MQDMPO, and "Action" of MQPMO (q098680).
+Source: IBM MQ, "Options (MQLONG)" of MQSMPO, MQIMPO and MQDMPO, and "Action" of MQPMO.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Property:
 class PropertySet:
     """The properties of one message or message handle.
 
-    Each property has a place: a number that does not change while others come and go. Places ascend in hierarchical order, and
-    leave room for more places between them.
+    Each property has a place, a number that does not change while others come and go. Places ascend in hierarchical order, with
+    room for more between them.
     """
 
     def __init__(self, properties: Iterable[Property] = ()) -> None:
@@ -55,7 +55,7 @@ class PropertySet:
         """Give all properties new places."""
         self._at = {(number + 1) * _ROOM: one for number, one in enumerate(properties)}
         self._order = list(self._at)
-        # The places of each path, and of all properties in each group. They are noted when a path is first looked up.
+        # The places of each path, and of all properties in each group. They are filled in when a path is first looked up.
         self._by_path: dict[Path, list[int]] | None = None
         self._by_group: dict[Path, list[int]] = {}
 
@@ -73,7 +73,7 @@ class PropertySet:
     # --- setting
 
     def set(self, new: Property, how: int = mq.MQSMPO_SET_FIRST) -> None:
-        """Set a property, or add one at the place that one of the MQSMPO_* options means.
+        """Set a property, or add one at the place that an MQSMPO_* option names.
 
         Raises:
             PropertyError: MQRC_MIXED_CONTENT_NOT_ALLOWED, a property that is also a group;
@@ -134,7 +134,7 @@ class PropertySet:
         behind = self._order[at] if at < len(self._order) else before + 2 * _ROOM
         place, cursor = (before + behind) // 2, self._cursor
         if cursor is not None and cursor not in self._at and before < cursor < behind:
-            # The property under the cursor was deleted, and was between these two. The cursor moves behind the new one.
+            # The property under the cursor was between these two, and was deleted. The cursor moves behind the new one.
             place, cursor = cursor, (cursor + behind) // 2
         if place in (before, cursor):
             self._make_room()
@@ -157,7 +157,7 @@ class PropertySet:
     # --- inquiring
 
     def inquire(self, pattern: str, how: int = mq.MQIMPO_INQ_FIRST) -> tuple[int, Property]:
-        """Return the property that a name or wildcard and MQIMPO_INQ_* mean, after its place (for ``move_cursor``).
+        """Return the place (for ``move_cursor``) and the property for a name or wildcard with MQIMPO_INQ_*.
 
         Raises:
             PropertyError: MQRC_PROPERTY_NOT_AVAILABLE, MQRC_PROPERTY_NAME_ERROR.
@@ -165,7 +165,7 @@ class PropertySet:
         matches = matcher(pattern)
         place: int | None
         if how == mq.MQIMPO_INQ_PROP_UNDER_CURSOR:
-            # With another name than in the last inquiry there is no cursor.
+            # With a new name there is no cursor.
             place = self._under_cursor() if pattern == self._pattern else None
         else:
             goes_on = how == mq.MQIMPO_INQ_NEXT and pattern == self._pattern and self._cursor is not None
@@ -211,14 +211,14 @@ class PropertySet:
     # --- the whole
 
     def size(self) -> int:
-        """Return the bytes that count against MAXPROPL.
+        """Return the bytes that MAXPROPL limits.
 
-        These are names with their dots, and values: text in UTF-8, bytes, numbers with their length (unverified).
+        They are names with their dots, and values: text in UTF-8, bytes, numbers with their length (unverified).
         """
         return sum(len(".".join(one.path).encode()) + _length(one) for one in self)
 
     def is_compatible(self) -> bool:
-        """Whether MQPROP_COMPATIBILITY delivers the properties, because one of them is in a folder that JMS programs know."""
+        """Whether MQPROP_COMPATIBILITY delivers the properties: one of them is in a folder that JMS programs know."""
         return any(one.path[0] in COMPATIBLE_FOLDERS for one in self)
 
 
@@ -262,8 +262,8 @@ _COPIED = {
 def combined(original: Iterable[Property], new: Iterable[Property], action: int) -> PropertySet:
     """Return the properties of a message that is put with an original and a new message handle.
 
-    MQACTP_NEW takes all properties of the original, the other actions those that its copy options name. Properties of the new
-    handle are added to these or replace them; one of type MQTYPE_NULL removes the original's property of that name.
+    MQACTP_NEW takes all properties of the original, other actions those that the copy options name. Properties of the new
+    handle are added, or replace these; one of type MQTYPE_NULL removes the original's property of that name.
 
     Raises:
         PropertyError: MQRC_ACTION_ERROR, MQRC_MIXED_CONTENT_NOT_ALLOWED.

@@ -1,10 +1,9 @@
 """Values of message properties: their bytes in a program's memory, and conversion from one type to another.
 
-Here a value is a Python value together with its MQTYPE_* number: ``bool``, ``int``, ``float``, ``str``, ``bytes``, or None for
-MQTYPE_NULL. Not here: how a value is written in an MQRFH2 (``rfh2.py``).
+A value is a Python value together with its MQTYPE_* number: ``bool``, ``int``, ``float``, ``str``, ``bytes``, or None for
+MQTYPE_NULL. Not here: values in an MQRFH2 (``rfh2.py``).
 
-Source: IBM MQ, topics "MQSETMP" (q101910), "MQINQMP" (q101850) and "Options (MQLONG)" of MQIMPO, which has the table of type
-conversions.
+Source: IBM MQ, "MQSETMP", "MQINQMP" and "Options (MQLONG)" of MQIMPO, which has the table of type conversions.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _WORDS = {"TRUE": True, "1": True, "FALSE": False, "0": False}
 def codec(ccsid: int, encoding: int) -> CodecInfo | None:
     """Return the code page of a character set that a program names, or None for an unknown one.
 
-    MQCCSI_Q_MGR and MQCCSI_APPL mean the queue manager's own, UTF-8.
+    MQCCSI_Q_MGR and MQCCSI_APPL mean UTF-8.
     """
     own = ccsid in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL)
     return code_page(UTF_8 if own else ccsid, little_endian=byte_order(encoding, 0xF) == "<")
@@ -41,7 +40,7 @@ def codec(ccsid: int, encoding: int) -> CodecInfo | None:
 def byte_order(encoding: int, mask: int) -> str | None:
     """Return ``<`` or ``>`` for the integers (mask 0xF) or floating-point numbers (0xF00) of an MQENC_* value.
 
-    None for an encoding that is not IEEE (System/390 floating point).
+    None for floating-point numbers of System/390, which are not IEEE.
     """
     return {mq.MQENC_NORMAL & mask: ">", mq.MQENC_REVERSED & mask: "<"}.get(encoding & mask)
 
@@ -94,7 +93,7 @@ def decode(raw: bytes, ccsid: int, encoding: int) -> str:
 
 
 def pack(kind: int, value: PropertyValue, encoding: int, ccsid: int) -> bytes | None:
-    """Return the bytes of a value in this encoding and character set; None if it cannot be represented in them."""
+    """Return the bytes of a value in this encoding and character set; None if they cannot represent it."""
     if isinstance(value, bytes):
         return value
     if value is None:
@@ -133,7 +132,7 @@ def convert(kind: int, value: PropertyValue, wanted: int) -> PropertyValue:
 
 
 def text(kind: int, value: PropertyValue) -> str:
-    """Return a value as text, in the form that type conversion gives it."""
+    """Return a value as text, in the form of type conversion."""
     if isinstance(value, bytes):
         return value.hex().upper()
     if kind == mq.MQTYPE_BOOLEAN:
@@ -152,7 +151,7 @@ def _from_text(value: str, wanted: int) -> PropertyValue:
         return word
     if wanted not in _INTEGERS and wanted not in _FLOATS:
         raise PropertyError(mq.MQRC_PROP_CONV_NOT_SUPPORTED)
-    # Conversion stops at the first character that no longer belongs to the number.
+    # Conversion ends at the first character that does not belong to the number.
     found = (_INTEGER_TEXT if wanted in _INTEGERS else _FLOAT_TEXT).match(value)
     if found is None:
         raise PropertyError(mq.MQRC_PROP_NUMBER_FORMAT_ERROR)
@@ -165,7 +164,7 @@ def _from_text(value: str, wanted: int) -> PropertyValue:
 
 
 def fitting(kind: int, number: int | float) -> int | float:
-    """Return a number as its type can hold it, rounded if need be; raises PropertyError if it does not fit."""
+    """Return a number in its type, rounded if needed; raises PropertyError if it does not fit."""
     layout = struct.Struct("=" + _NUMBERS[kind])
     try:
         packed: int | float = layout.unpack(layout.pack(number))[0]

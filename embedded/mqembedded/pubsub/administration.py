@@ -1,11 +1,11 @@
-"""Subscriptions as administrators see them: DEFINE SUB and its siblings, from MQSC and PCF alike.
+"""Subscriptions of administrators: DEFINE SUB and its siblings, for MQSC and PCF.
 
 Attributes are numbers and texts by PCF's parameter identifiers (``objects.kinds.SUBSCRIPTION_ATTRIBUTES``); DESTCORL is a byte
 string. Not here: MQSUB (``subscribing.py``), the form of a command (``admin/mqsc_commands.py``,
 ``admin/commands/subscriptions.py``).
 
-Source: IBM MQ, topics "DEFINE SUB" (q085760), "ALTER SUB" (q085420), "Change, Copy, and Create Subscription". Unverified: the
-reasons for attributes that cannot be altered are those of MQSO_ALTER.
+Source: IBM MQ, "DEFINE SUB", "ALTER SUB", "Change, Copy, and Create Subscription". Unverified: attributes that cannot be
+altered get the reasons of MQSO_ALTER.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mqembedded.wire import pcf_constants as pcf
 
 SubscriptionValue = Value | bytes
 _KNOWN = by_selector(SUBSCRIPTION_ATTRIBUTES)
-# Subscriptions that administrators define belong to the queue manager's own user, whoever gives the command.
+# Subscriptions of administrators belong to the user of the queue manager, whoever gives the command.
 _USER = "mqm"
 _NOT_ALTERABLE = {
     mq.MQCA_TOPIC_NAME: mq.MQRC_TOPIC_NOT_ALTERABLE,
@@ -158,7 +158,7 @@ def _number(values: Mapping[int, SubscriptionValue], selector: int) -> int:
 
 
 def _with(attributes: SubscriptionAttributes, values: Mapping[int, SubscriptionValue]) -> SubscriptionAttributes:
-    """Return attributes in which those that may change at any time have the given values, if there are such."""
+    """Return attributes with the given values for those that may change at any time."""
     changed = attributes
     for selector, value in values.items():
         if selector == pcf.MQBACF_DESTINATION_CORREL_ID:

@@ -25,7 +25,7 @@ from mqembedded.wire.object_descriptors import ObjectDescriptor
 def open_object(
     q_mgr: QueueManager, connection: Connection, od_raw: bytes, options: int, object_string: bytes
 ) -> Answer:
-    """MQOPEN, of a topic or of anything else."""
+    """MQOPEN, of a topic or of another object."""
     od = descriptor(od_raw)
     with q_mgr.lock:
         if not _means_topic(q_mgr, od):
@@ -51,7 +51,7 @@ def _means_topic(q_mgr: QueueManager, od: ObjectDescriptor) -> bool:
 
 
 def topic_string_of(q_mgr: QueueManager, od: ObjectDescriptor, object_string: bytes) -> str | None:
-    """Return the full topic string that an MQOD means, directly or through an alias queue; None if it does not mean a topic.
+    """Return the full topic string of an MQOD that means a topic, directly or through an alias queue; None for other objects.
 
     Raises:
         Failed: MQRC_OBJECT_STRING_ERROR, MQRC_UNKNOWN_OBJECT_NAME, MQRC_TOPIC_STRING_ERROR.
@@ -72,7 +72,7 @@ def topic_string_of(q_mgr: QueueManager, od: ObjectDescriptor, object_string: by
 
 
 def open_topic(q_mgr: QueueManager, od: ObjectDescriptor, topic_string: str, options: int) -> Handle:
-    """Open a topic to publish; return the handle, which the connection does not have yet."""
+    """Open a topic to publish; return the handle, which is not in the connection yet."""
     if options & (USES & ~(mq.MQOO_OUTPUT | mq.MQOO_INQUIRE)):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if topic_string.startswith(ADMIN_PREFIX) and options & mq.MQOO_OUTPUT:
@@ -82,7 +82,7 @@ def open_topic(q_mgr: QueueManager, od: ObjectDescriptor, topic_string: str, opt
 
 @dataclass(frozen=True, slots=True)
 class OpenSubscription:
-    """A subscription that a handle has open; it implements ``messages.handle.ClosableSubscription``."""
+    """A subscription that a handle has open. Implements ``messages.handle.ClosableSubscription``."""
 
     q_mgr: QueueManager
     subscription: Subscription

@@ -1,7 +1,7 @@
 """Authority checks of publishing and subscribing: MQOPEN and MQPUT1 of topics, MQSUB, MQCLOSE of subscriptions.
 
-Source: IBM MQ, topics "Authorizations for MQI calls", "Not Authorized (type 3)" (q049910). Unverified: that a topic's authority
-may come from any topic object above it; what providing a queue, and SET_IDENTITY_CONTEXT, need in MQSUB; that the creator of a
+Source: IBM MQ, "Authorizations for MQI calls", "Not Authorized (type 3)". Unverified: that authority for a topic may come from
+any topic object above it; the authorities for a provided queue and for SET_IDENTITY_CONTEXT in MQSUB; that the creator of a
 subscription may remove it.
 """
 
@@ -48,7 +48,7 @@ def check_subscribe(
 ) -> None:
     """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may make or alter a subscription.
 
-    ``queue`` is the queue that the application provides; empty if it provides none.
+    ``queue`` is the queue that the application provides, or empty.
     """
     _require_topic(q_mgr, connection.user, topic_string, "SUB")
     if queue:
@@ -56,7 +56,7 @@ def check_subscribe(
 
 
 def check_resume(q_mgr: QueueManager, connection: Connection, topic_string: str) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may resume a subscription; the authority SUB is enough too."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may resume a subscription; the authority SUB is enough, too."""
     _require_topic(q_mgr, connection.user, topic_string, "RESUME", "SUB")
 
 

@@ -1,10 +1,9 @@
-"""Copies of a publication: the queue of each subscription, and the fields in which its copy differs.
+"""Copies of a publication: the queue of each subscription, and the fields that differ in its copy.
 
 Not here: which subscriptions get a copy (``publishing.py``).
 
-Source: IBM MQ, topics "SubCorrelId" (q100150), "PubPriority" (q100110), "MsgId" (q097550), "Publish/subscribe message properties"
-(q026640). Unverified: a MsgId that the publisher sets goes into every copy; a persistent publication is not persistent on a
-temporary dynamic queue.
+Source: IBM MQ, "SubCorrelId", "PubPriority", "MsgId", "Publish/subscribe message properties". Unverified: a MsgId of the
+publisher goes into every copy; a persistent publication is not persistent on a temporary dynamic queue.
 """
 
 from __future__ import annotations

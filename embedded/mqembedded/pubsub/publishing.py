@@ -4,8 +4,8 @@ Verbs with a queue's handle are passed on to ``calls/putting.py``. Copies are or
 work. Not here: the fields of a copy (``publication.py``), retained publications (``retained.py``), subscriptions
 (``subscription.py``, ``subscribing.py``).
 
-Source: IBM MQ, topics "MQPMO options" (q098730), "MsgId" (q097550), "SubLevel", "Publications under syncpoint", "DEFINE TOPIC"
-(PMSGDLV, NPMSGDLV), reason codes 2417, 2502, 2550. Unverified: which of a group of subscriptions gets it.
+Source: IBM MQ, "MQPMO options", "MsgId", "SubLevel", "Publications under syncpoint", "DEFINE TOPIC" (PMSGDLV, NPMSGDLV), reason
+codes 2417, 2502, 2550. Unverified: which subscription of a group gets the publication.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def _publication(
     pmo: PutMessageOptions,
     data: bytes,
 ) -> tuple[int, MessageDescriptor, bytes]:
-    """Return a warning or 0, and the descriptor and data of the publication, from which all copies are made."""
+    """Return a warning or 0, and descriptor and data of the publication, from which the copies are made."""
     publication, body = copy.copy(md), data
     if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
         try:
@@ -198,7 +198,7 @@ def _subscribers(
     ]
     if pmo.options & mq.MQPMO_NOT_OWN_SUBS:
         found = [one for one in found if one.connection_id != connection.connection_id]
-    # The subscriptions of the highest level intercept the publication; the others do not get it (topic "SubLevel").
+    # The subscriptions of the highest level intercept the publication; the others do not get it (IBM MQ, "SubLevel").
     highest = max((one.attributes.level for one in found), default=0)
     found = [one for one in found if one.attributes.level == highest]
     grouped: dict[tuple[str, bytes], Subscription] = {}

@@ -1,10 +1,10 @@
 """Retained publications: the last publication on each topic whose publisher asked to retain it.
 
-Each is a message on SYSTEM.RETAINED.PUB.QUEUE, with a GroupId made from its topic string. So it takes effect with its unit of
-work, and survives a restart if it is persistent. Called under the queue manager's lock.
+Each of them is a message on SYSTEM.RETAINED.PUB.QUEUE, with a GroupId made from its topic string. So it takes effect with its
+unit of work, and a persistent one survives a restart. Hold the queue manager's lock to call these functions.
 
-Source: IBM MQ, topics "MQPMO options" (q098730), "MQSUBRQ" (q101940), reason codes 2479, 2526. Unverified: a publication that
-is not persistent is gone after a restart; if two units of work retain on one topic, the later MQPUT counts.
+Source: IBM MQ, "MQPMO options", "MQSUBRQ", reason codes 2479, 2526. Unverified: a publication that is not persistent is gone
+after a restart; of two units of work that retain on one topic, the later MQPUT counts.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _retained_queue(q_mgr: QueueManager) -> Queue | None:
 
 
 def _latest(q_mgr: QueueManager, queue: Queue, key: bytes) -> Message | None:
-    """Return the retained publication of a topic. Older ones are deleted, under the lock, because they must not come back."""
+    """Return the retained publication of a topic, and delete older ones, which must not come back."""
     expired = queue.expire(time.time())
     group = queue.groups.get(key)
     found = sorted(group.members.values(), key=lambda message: message.position) if group is not None else []
@@ -88,7 +88,7 @@ def retained_on(q_mgr: QueueManager, topic_string: str) -> Message | None:
 
 
 def _retained_for(q_mgr: QueueManager, subscription: Subscription) -> list[tuple[str, Message]]:
-    """Return the retained publications that a subscription gets, with their topic strings, and in the order of these."""
+    """Return the retained publications for a subscription, in order of their topic strings, and with these."""
     attributes = subscription.attributes
     queue = _retained_queue(q_mgr)
     if queue is None:
@@ -118,7 +118,7 @@ def clear_retained(q_mgr: QueueManager, topic_string: str) -> None:
 
 
 def send_retained(q_mgr: QueueManager, subscription: Subscription) -> int:
-    """Put the retained publications that match on a subscription's queue, outside any unit of work; return their number.
+    """Put the matching retained publications on a subscription's queue, outside any unit of work; return their number.
 
     Raises:
         Failed: MQRC_RETAINED_NOT_DELIVERED.

@@ -1,12 +1,11 @@
 """MQSUB and MQSUBRQ.
 
-A subscription is identified by its name, and has at most one handle. When a subscription is resumed, its attributes are written
-back into the MQSD. Not here: what subscriptions are (``subscription.py``), publications (``publishing.py``, ``retained.py``).
+A subscription is identified by its name, and has at most one handle. MQSUB that resumes a subscription returns its attributes
+in the MQSD. Not here: subscriptions themselves (``subscription.py``), publications (``publishing.py``, ``retained.py``).
 
-Source: IBM MQ, topics "MQSUB" (q101930), "Options (MQLONG) for MQSD" (q100080) and the other fields of MQSD, "MQSUBRQ" (q101940),
-"Rules for validating MQI options" (q103830), reason codes 2428, 2429, 2432, 2434, 2436, 2509, 2510, 2512, 2515, 2522. Unverified:
-that MQSO_RESUME of another topic gets 2510 like MQSO_ALTER, that a handle of another queue than the subscription's gets 2019 when
-resuming, and which errors come first.
+Source: IBM MQ, "MQSUB", "Options (MQLONG) for MQSD" and the other fields of MQSD, "MQSUBRQ", "Rules for validating MQI
+options", reason codes 2428, 2429, 2432, 2434, 2436, 2509, 2510, 2512, 2515, 2522. Unverified: that MQSO_RESUME with another
+topic gets 2510 like MQSO_ALTER, and with a handle of another queue 2019; which errors come first.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ def subscribe(
 
 
 def _check_options(options: int) -> None:
-    """Raise Failed with MQRC_OPTIONS_ERROR for a combination that MQSUB refuses (topic q103830)."""
+    """Raise Failed with MQRC_OPTIONS_ERROR for a combination that MQSUB refuses (IBM MQ, "Rules for validating MQI options")."""
     if (
         options & ~_KNOWN
         or not options & _ACTIONS
@@ -109,7 +108,7 @@ def _check_options(options: int) -> None:
 
 
 def _check_fields(sd: SubscriptionDescriptor, object_string: bytes, sub_name: bytes, sub_user_data: bytes) -> None:
-    """Raise Failed for a field of MQSD that is wrong in any call."""
+    """Raise Failed for a field of MQSD that is always wrong."""
     if not sd.object_string.is_well_formed(object_string):
         raise Failed(mq.MQRC_OBJECT_STRING_ERROR)
     # Only a subscription with a name can be found again.
@@ -226,7 +225,7 @@ class _Asked:
         check_subscribe(self.q_mgr, self.connection, topic_string, queue, sets_identity=sets_identity)
 
     def _provided(self, *, durable: bool) -> Queue:
-        """Return the queue of the handle that the application gave; raises Failed."""
+        """Return the queue of the application's handle; raises Failed."""
         handle = self.connection.handles.get(self.hobj)
         if handle is None or handle.queue is None or not handle.options & (INPUT | mq.MQOO_BROWSE):
             raise Failed(mq.MQRC_HOBJ_ERROR)
@@ -285,7 +284,7 @@ class _Asked:
         return self._reopened(existing, queue)
 
     def _destination(self, name: str) -> Queue | None:
-        """Return the queue to open for the application; None if the application gave a handle of it; raises Failed."""
+        """Return the queue to open for the application; None if the application has given a handle. Raises Failed."""
         if self.hobj == mq.MQHO_NONE or self.sd.options & mq.MQSO_MANAGED:
             try:
                 return self.q_mgr.catalogue.resolve(name)[0]
@@ -314,7 +313,7 @@ class _Asked:
         return mq.MQCC_OK, mq.MQRC_NONE, [hobj, hsub, raw, user_data[: self.sd.sub_user_data.room], resolved]
 
     def _opened(self, subscription: Subscription, queue: Queue | None) -> tuple[int, int]:
-        """Open the subscription, and its queue if the queue manager must do that; return their handles."""
+        """Open the subscription and, unless the application has given a handle, its queue; return their handles."""
         hobj = self.hobj
         if queue is not None:
             od = ObjectDescriptor(

@@ -1,12 +1,12 @@
 """Subscriptions: their attributes, and all subscriptions of one queue manager.
 
-A subscription has attributes, which the store keeps if it is durable. While an application has it open, it also has that
-application's connection. Its destination is the name of a queue. The queue of a managed subscription is created with the
-subscription; after the subscription is removed, the queue is deleted as soon as nobody uses it. Called under the queue
-manager's lock. Not here: MQSUB (``subscribing.py``), publications (``publishing.py``).
+The store keeps the attributes of durable subscriptions. While an application has a subscription open, this has the connection
+of the application. Its destination is the name of a queue. The queue of a managed subscription is created with the
+subscription; after the subscription is removed, the queue is deleted as soon as nobody uses it. Hold the queue manager's lock
+to call methods. Not here: MQSUB (``subscribing.py``), publications (``publishing.py``).
 
-Source: IBM MQ, topics "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: the form of subscription identifiers behind
-their first four bytes.
+Source: IBM MQ, "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: the form of subscription identifiers behind their
+first four bytes.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _BYTES = ("sub_id", "correl_id", "accounting_token")
 class SubscriptionAttributes:
     """The attributes of a subscription.
 
-    ``options`` are the MQSO_* options that it keeps. ``queue`` is the destination. ``correl_id`` goes into publications unless
-    it is MQCI_NONE. ``expiry`` is in tenths of a second; ``expires_at_s`` is the time at which they are over.
+    ``options`` are the MQSO_* options that a subscription keeps. ``queue`` is the destination. ``correl_id`` goes into
+    publications unless it is MQCI_NONE. ``expiry`` is in tenths of a second; ``expires_at_s`` is the end of that time.
     """
 
     name: str
@@ -60,12 +60,12 @@ class SubscriptionAttributes:
     type: int = pcf.MQSUBTYPE_API
 
     def is_(self, option: int) -> bool:
-        """Whether it has one of the MQSO_* options."""
+        """Whether the subscription has one of these MQSO_* options."""
         return bool(self.options & option)
 
     @property
     def wildcards(self) -> Wildcards:
-        """How wildcards in the topic string are interpreted."""
+        """The interpretation of wildcards in the topic string."""
         return Wildcards.CHARACTER if self.is_(mq.MQSO_WILDCARD_CHAR) else Wildcards.TOPIC
 
     def as_kept(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class SubscriptionAttributes:
 
 
 class Subscription:
-    """One subscription. ``connection_id`` is that of the connection that has it open, or None."""
+    """One subscription. ``connection_id`` is that of the connection with the open handle, or None."""
 
     __slots__ = ("attributes", "connection_id", "matches", "published", "removed")
 
@@ -93,7 +93,7 @@ class Subscription:
 
     @property
     def significance(self) -> tuple[bool, int]:
-        """The key that decides which subscription of a group gets a publication: no wildcards first, then the longest."""
+        """The sort key that decides which subscription of a group gets a publication: no wildcards first, then the longest."""
         attributes = self.attributes
         return not has_wildcards(attributes.topic_string, attributes.wildcards), len(attributes.topic_string)
 
@@ -112,12 +112,12 @@ class Subscriptions:
         self._expiring: list[tuple[float, bytes]] = []
         for kept in store.subscriptions():
             self._note(Subscription(_from_kept(kept)))
-        # The count starts with the time, as for messages, so that no identifier is repeated.
+        # The count starts with the time, as for messages, so no identifier is repeated.
         self._serial = itertools.count(time.time_ns())
         wanted = {one.attributes.queue for one in self._by_id.values()}
         for queue in catalogue.queues():
             if queue.name.startswith(MANAGED_DURABLE) and queue.name not in wanted:
-                # Its subscription was just being made or removed when the queue manager died.
+                # The queue manager died while it made or removed the subscription of this queue.
                 catalogue.delete_dynamic(queue)
 
     def all(self) -> list[Subscription]:
@@ -183,13 +183,13 @@ class Subscriptions:
             heapq.heappush(self._expiring, (attributes.expires_at_s, attributes.sub_id))
 
     def change(self, subscription: Subscription, attributes: SubscriptionAttributes) -> None:
-        """Give a subscription other attributes; name, identifier and topic string stay."""
+        """Change attributes of a subscription; name, identifier and topic string stay."""
         subscription.attributes = attributes
         self._keep(subscription)
         self._note_expiry(attributes)
 
     def remove(self, subscription: Subscription) -> None:
-        """Remove a subscription. If its queue is managed, it is deleted as soon as nobody has it open."""
+        """Remove a subscription. A managed queue is deleted as soon as nobody has it open."""
         attributes = subscription.attributes
         if subscription.removed:
             return
@@ -203,7 +203,7 @@ class Subscriptions:
             self.catalogue.abandon(attributes.queue)
 
     def closed(self, subscription: Subscription) -> None:
-        """Note that the application has closed the subscription, which ends if it is not durable."""
+        """Note that the application has closed the subscription. If it is not durable, it ends."""
         subscription.connection_id = None
         if not subscription.attributes.is_(mq.MQSO_DURABLE):
             self.remove(subscription)

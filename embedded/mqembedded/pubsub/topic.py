@@ -1,10 +1,10 @@
-"""A topic: a topic string, and the attributes that it has from the topic objects above it in the tree.
+"""A topic: a topic string, and its attributes from the topic objects above it in the tree.
 
-A topic string is governed by the nearest topic object at or above it in the topic tree. If an attribute of that object is "as
-parent", its value comes from the next object above, up to SYSTEM.BASE.TOPIC. Not here: publications (``publishing.py``),
-subscriptions (``subscription.py``).
+The nearest topic object at or above a topic string in the topic tree governs it. If an attribute of that object is "as parent",
+its value comes from the next object above, up to SYSTEM.BASE.TOPIC. Not here: publications (``publishing.py``), subscriptions
+(``subscription.py``).
 
-Source: IBM MQ, topics "DEFINE TOPIC", "Combining topic strings" (q005040), reason codes 2085, 2425.
+Source: IBM MQ, "DEFINE TOPIC", "Combining topic strings", reason codes 2085, 2425.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def objects_at_and_above(objects: Objects, string: str) -> Iterator[str]:
     levels = string.split(SEPARATOR)
     for length in range(len(levels), 0, -1):
         name = objects.topic_with(SEPARATOR.join(levels[:length]))
-        # If the topic string begins with a separator, its first level is an empty node below the root.
+        # The first level of a topic string that begins with a separator is an empty node below the root.
         if name is not None and any(levels[:length]):
             yield name
     yield BASE_TOPIC

@@ -1,8 +1,8 @@
-"""An index of subscriptions by topic string: it finds those of a publication without looking at the others.
+"""An index of subscriptions by topic string, which finds those of a publication without looking at the others.
 
 A topic string without wildcards is looked up in a dictionary. With topic-based wildcards, its levels up to the first ``#`` are
 a path in a tree. With character wildcards, it is looked up by the text before the first wildcard. The index may find too many
-subscriptions, but never too few: ``Subscription.matches`` decides.
+subscriptions, never too few; ``Subscription.matches`` decides.
 
 Pure. Not here: the meaning of wildcards (``topic_string.py``).
 """

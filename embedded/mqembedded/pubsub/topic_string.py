@@ -2,8 +2,8 @@
 
 Pure. Not here: topic objects and their attributes (``topic.py``), subscriptions (``subscription.py``).
 
-Source: IBM MQ, topics "Using topic strings" (q100210), "Combining topic strings" (q005040), "Topic-based wildcard scheme"
-(q005020), "Wildcard schemes" (q005010), reason code 2425. Unverified: that a topic-based wildcard also matches an empty level.
+Source: IBM MQ, "Using topic strings", "Combining topic strings", "Topic-based wildcard scheme", "Wildcard schemes", reason code
+2425. Unverified: that a topic-based wildcard also matches an empty level.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ from mqembedded.properties.values import codec
 
 SEPARATOR = "/"
 _ESCAPED = frozenset("*?%")
-# Only the queue manager publishes below this prefix (reason code 2598). A wildcard in the place of the prefix does not match
-# it.
+# Only the queue manager publishes below this prefix (reason code 2598). A wildcard does not match the prefix.
 ADMIN_PREFIX = "$SYS/MQ/"
 
 
 def text_of(raw: bytes, ccsid: int = UTF_8) -> str:
-    """Return a text that an application gave, in the character set it names or the queue manager's.
+    """Return a text of an application, which is in the character set that it names, or in the queue manager's.
 
-    Bytes that are not valid in it are kept: ``bytes_of`` returns them unchanged.
+    Invalid bytes are kept: ``bytes_of`` returns them unchanged.
     """
     page = codec(ccsid, mq.MQENC_NATIVE)
     if page is None or page.name == "utf-8":
@@ -41,7 +40,7 @@ def bytes_of(text: str) -> bytes:
 
 
 class Wildcards(enum.Enum):
-    """How wildcards in a subscription's topic string are interpreted."""
+    """The interpretation of wildcards in a subscription's topic string."""
 
     TOPIC = "topic"
     CHARACTER = "character"
@@ -84,7 +83,7 @@ def _may_see(pattern: str, topic: str) -> bool:
 
 def _levels_match(pattern: Sequence[str], topic: Sequence[str]) -> bool:
     """Whether levels match. ``#`` matches any number of levels, even none; ``+`` matches one; anything else matches itself."""
-    # The numbers of leading levels of the topic that match all levels of the pattern so far.
+    # How many leading levels of the topic match all levels of the pattern so far.
     reached = {0}
     for level in pattern:
         if level == "#":

@@ -1,9 +1,9 @@
-"""Delivery of messages that the queue manager itself puts, and of messages that came over a channel.
+"""Delivery of messages that the queue manager puts itself, and of messages from a channel.
 
-A report goes to the reply-to queue, or else to the dead-letter queue with an MQDLH in front, or else nowhere. The user of the
-message that it is about needs PUT and PASSID on the reply-to queue (IBM MQ, topic "Message context", q023110: for COD and
-expiration; for the others see the reading "authority for other reports"). As with MQOPEN, the profile is that of the name, or of
-the transmission queue. Not here: what is in a report (``reports.py``).
+A report goes to the reply-to queue. If it cannot, it goes to the dead-letter queue with an MQDLH in front; if it cannot go
+there either, it is dropped. The user of the message that the report is about needs PUT and PASSID on the reply-to queue (IBM
+MQ, "Message context": for COD and expiration; for the others see the reading "authority for other reports"). As with MQOPEN,
+the profile of the name or of the transmission queue is checked. Not here: what is in a report (``reports.py``).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def delivered(
     *,
     needs_authority: bool,
 ) -> list[Message]:
-    """Return the message with this descriptor for the queue that takes it, counted on it; an empty list if no queue does.
+    """Return the message with this descriptor, counted on the queue that takes it; an empty list if no queue does.
 
-    ``needs_authority``: whether the user in the descriptor must be allowed to put it there.
+    ``needs_authority``: whether the user in the descriptor needs authority for that queue.
     """
     try:
         target = q_mgr.cluster.addressed(reply_to_q, reply_to_q_mgr)
@@ -57,7 +57,7 @@ def delivered(
         reason = failed.reason
         named = q_mgr.catalogue.get(reply_to_q)
         if named is not None and named.type == MODEL and reply_to_q_mgr in ("", q_mgr.name):
-            # "Is returned in the Reason field of the MQDLH structure" (topic q041270).
+            # "Is returned in the Reason field of the MQDLH structure" (reason code 2057).
             reason = mq.MQRC_Q_TYPE_ERROR
     if not md.report & mq.MQRO_DISCARD_MSG:
         letter = dead_letter(q_mgr, md, data, properties, reason, (reply_to_q, reply_to_q_mgr or q_mgr.name))
@@ -75,10 +75,9 @@ def dead_letter(
     reason: int,
     destination: tuple[str, str],
 ) -> Message | None:
-    """Return the message on the dead-letter queue, with an MQDLH in front; None if that queue does not take it.
+    """Return the message for the dead-letter queue, with an MQDLH in front; None if that queue does not take it.
 
-    ``destination`` is the queue and the queue manager that the message was for; ``md`` becomes the descriptor of the dead
-    letter.
+    ``destination`` is the message's queue and queue manager; ``md`` becomes the descriptor of the dead letter.
     """
     name = str(q_mgr.catalogue.q_mgr_values[mq.MQCA_DEAD_LETTER_Q_NAME])
     fields = (
@@ -117,9 +116,9 @@ def placed(
     *,
     bound: Bound | None = None,
 ) -> Message:
-    """Return the message for a queue, counted on it. For a queue of another queue manager, it is on the transmission queue.
+    """Return the message for a queue, counted on it. For another queue manager, that is the transmission queue.
 
-    It is bound as the target says, or as ``bound``.
+    ``bound`` overrides how the target binds it.
 
     Raises:
         Failed: the reason code with which the queue refuses it.

@@ -1,17 +1,16 @@
 """Report messages that the queue manager makes: confirm on arrival, confirm on delivery, expiration.
 
-The Report field of a message asks for them, and says how much of its data and whose identifiers they carry. A report goes to
-the message's ReplyToQ. If that queue does not take it, it goes to the dead-letter queue, unless the message has
-MQRO_DISCARD_MSG; if that does not take it either, it is dropped and logged. A report belongs to the unit of work of the put or
-the get that it reports on, and is written to disk together with it. Exception reports are made only for messages that a channel
-cannot deliver: an application that puts to a queue of its own queue manager gets a reason code instead.
+The Report field of a message asks for reports, and says how much data and whose identifiers they carry. A report goes to the
+message's ReplyToQ. If that queue refuses the report, it goes to the dead-letter queue, unless the message has MQRO_DISCARD_MSG.
+If that queue refuses it, too, it is dropped and logged. A report belongs to the unit of work of its put or get, and is written
+to disk together with that. Exception reports are made only for messages that a channel cannot deliver: an application that puts
+to a queue of its own queue manager gets a reason code instead.
 
-Source: IBM MQ, topics "Report" (q097680), "Structure of the report field", "OriginalLength" (q097590), "Reports and segmented
-messages" (q022880), "Feedback" (q097510), "Activity report MQMD" (q037020), "Conversion of report messages" (q107770).
-Unverified: that identity context and priority are the original message's; the 60 seconds of an expiry report with
-MQRO_PASS_DISCARD_AND_EXPIRY; that properties come with a report that has data, as their copy options say; that messages with an
-MQDLH are neither confirmed on arrival nor on delivery; that a report which cannot be put changes nothing for the message it is
-about.
+Source: IBM MQ, "Report", "Structure of the report field", "OriginalLength", "Reports and segmented messages", "Feedback",
+"Activity report MQMD", "Conversion of report messages". Unverified: that identity context and priority are the original
+message's; the 60 seconds of an expiry report with MQRO_PASS_DISCARD_AND_EXPIRY; that properties come with a report that has
+data, as their copy options say; that messages with an MQDLH are neither confirmed on arrival nor on delivery; that a report
+which cannot be put changes nothing for the message it is about.
 
 Not here: where a report goes (``delivery.py``), the fields of an application's own reports (``calls/putting.py``).
 """
@@ -37,9 +36,9 @@ from mqembedded.wire.structures import MessageDescriptor, as_only_segment, name_
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of report: its Report options (without data, with the first data, with all data), and its Feedback.
+    """One kind of report: its Report options (without data, with some, with all), and its Feedback.
 
-    Each option contains the bits of the one before.
+    Each option contains the bits of the option before it.
     """
 
     plain: int
@@ -48,7 +47,7 @@ class Kind:
     feedback: int
 
     def asked(self, report: int) -> int:
-        """Return the option of this kind that a Report field has, 0 for none."""
+        """Return the option of this kind in a Report field; 0 for none."""
         return report & self.with_full_data
 
 
@@ -81,9 +80,9 @@ _HEADER = struct.Struct("<4siiii8s")
 def check_report(report: int) -> int:
     """Check a Report field; returns MQRC_UNKNOWN_REPORT_OPTION, a warning, or MQRC_NONE.
 
-    Three masks sort the unknown options: those that are rejected, those that are accepted with a warning, and those that are
-    accepted on their way to another queue manager only, which are rejected here too (topic "Structure of the report field").
-    Unverified: that a WITH_DATA bit without the bits below it counts as unknown.
+    Three masks sort unknown options: rejected, accepted with a warning, accepted for another queue manager only. The last are
+    rejected here, too (IBM MQ, "Structure of the report field"). Unverified: that a WITH_DATA bit without the bits below it
+    counts as unknown.
 
     Raises:
         Failed: MQRC_REPORT_OPTIONS_ERROR.
@@ -104,7 +103,7 @@ def wants_reply_queue(report: int) -> bool:
 
 
 def is_confirmed(kind: Kind, report: int, format_: bytes) -> bool:
-    """Whether the queue manager makes a report of this kind, COA or COD, for a message with this Report and Format."""
+    """Whether the queue manager makes a report of this kind (COA, COD) for a message with this Report and Format."""
     return bool(kind.asked(report)) and format_ not in (mq.MQFMT_DEAD_LETTER_HEADER, mq.MQFMT_XMIT_Q_HEADER)
 
 
@@ -115,7 +114,7 @@ def delivery_is_confirmed(message: Message) -> bool:
 
 
 def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list[Message]:
-    """Return the COA reports that these newly put messages ask for, counted on their queues but not yet available."""
+    """Return the COA reports for these new messages, counted on their queues but not available yet."""
     made = []
     for message in messages:
         made += _of(q_mgr, COA, message)
@@ -123,9 +122,9 @@ def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list
 
 
 def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Message]:
-    """Return the COD report for one MQGET of messages that ask for it, counted on its queue but not yet available.
+    """Return the COD report for the messages of one MQGET, counted on its queue but not available yet.
 
-    Segments that are got together get one report (topic q022880).
+    Segments that are got together get one report (IBM MQ, "Reports and segmented messages").
     """
     first, last = parts[0], parts[-1]
     raw = first.md
@@ -140,7 +139,7 @@ def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Messa
 def report_on_exception(
     q_mgr: QueueManager, about: MessageDescriptor, data: bytes, properties: bytes, reason: int
 ) -> list[Message]:
-    """Return the exception report on a message that a channel could not deliver, counted on its queue but not yet available.
+    """Return the exception report on a message that a channel could not deliver, counted on its queue but not available yet.
 
     The list is empty if the message does not ask for one.
     """
@@ -162,7 +161,7 @@ def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
     for message in expired:
         if EXPIRATION.asked(MessageDescriptor(message.md).report):
             reports += _of(q_mgr, EXPIRATION, message)
-    # Written under the lock, unlike other writes: this is rare, and a removed message must not come back.
+    # Unlike other writes, this one is under the lock. It is rare, and a removed message must not come back.
     try:
         q_mgr.write_now(reports, expired)
     except Failed:
@@ -178,7 +177,7 @@ def forget(messages: Iterable[Message]) -> None:
 
 
 def publish(messages: Iterable[Message]) -> None:
-    """Make reports available that are written; under the lock."""
+    """Make written reports available; under the lock."""
     for message in messages:
         message.queue.make_available((message,))
 
@@ -219,7 +218,7 @@ def _report(
 
 
 def _headers_length(format_: bytes, data: bytes) -> int:
-    """Return the length of the MQ headers in front of the data, which do not count among its first 100 bytes."""
+    """Return the length of the MQ headers in front of the data. They do not count among its first 100 bytes."""
     at = 0
     while True:
         if format_ == mq.MQFMT_DEAD_LETTER_HEADER:
@@ -239,8 +238,8 @@ def _descriptor(
 ) -> MessageDescriptor:
     """Return the descriptor of a report.
 
-    The report takes over GroupId, MsgSeqNumber, Offset and MsgFlags, so a report on a segment is a segment. It also takes over
-    Format, CodedCharSetId, Encoding, Priority, Persistence and the identity context.
+    The report has the same GroupId, MsgSeqNumber, Offset and MsgFlags, so a report on a segment is a segment. It also has the
+    same Format, CodedCharSetId, Encoding, Priority, Persistence and the identity context.
     """
     md = MessageDescriptor(about.pack(2))
     md.msg_type, md.feedback = mq.MQMT_REPORT, kind.feedback

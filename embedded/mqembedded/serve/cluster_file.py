@@ -27,7 +27,7 @@ from mqembedded.channels.settings import ChannelSettings
 
 _NAME = re.compile(r"[A-Za-z0-9._%]{1,48}")
 _LONGEST_CHANNEL_NAME = 20
-# A message or group identifier contains this many characters of its queue manager's name (topic "GroupId").
+# The characters of the queue manager's name in an identifier of a message or group (IBM MQ, "GroupId").
 _NAME_IN_IDENTIFIERS = 12
 
 

@@ -52,7 +52,7 @@ def queue_manager(
 
 
 def membership(described: ClusterFile, data: Path) -> Membership:
-    """Return what each member needs to know about the cluster; ``data`` is the cluster's directory."""
+    """Return the data that each member needs to join the cluster; ``data`` is the cluster's directory."""
     return Membership(described.cluster, described.names, str((data / _REPOSITORY).resolve()), described.channels)
 
 
@@ -79,7 +79,7 @@ class EmbeddedCluster:
         readings: Mapping[str, str] | None = None,
         cleanup_gap_s: float = CLEANUP_GAP_S,
     ) -> None:
-        """Set up the cluster; nothing is started yet.
+        """Set up the cluster, without starting it.
 
         Args:
             file: the cluster file, or its content.
@@ -94,7 +94,7 @@ class EmbeddedCluster:
             ClusterFileError: the file does not describe a cluster.
             ReadingError: no such reading or value.
         """
-        # A wrong reading is refused here, before there is anything to clean up.
+        # A wrong reading is refused here, before there is something to clean up.
         Readings(readings, cleanup_gap_s=cleanup_gap_s)
         self.file = file if isinstance(file, ClusterFile) else read(Path(file))
         self._temporary = temporary_directory() if data is None else None

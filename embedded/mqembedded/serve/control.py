@@ -1,7 +1,7 @@
 """Control of a running server, apart from the MQI: faults, counts of calls, a full disk, quiescing, channels, MQSC commands.
 
-A server writes its address, and the token that its control verb asks for, to ``control.json`` in its data directory. Only the
-owner can read that file.
+A server writes its address, and the token for its control verb, to ``control.json`` in its data directory. Only the owner can
+read that file.
 """
 
 from __future__ import annotations
@@ -70,17 +70,17 @@ class Control:
     def fill_log(self, full: bool = True) -> None:
         """Simulate a full disk, or end that.
 
-        While the disk is full, a put outside syncpoint that needs it ends with MQRC_STORAGE_MEDIUM_FULL, and units of work are
+        While the disk is full, persistent puts outside syncpoint end with MQRC_STORAGE_MEDIUM_FULL, and units of work are
         backed out.
         """
         self._do("fill_log", full=full)
 
     def quiesce(self) -> None:
-        """End as ``endmqm`` does: calls that ask for it get MQRC_Q_MGR_QUIESCING, and the last MQDISC ends the server."""
+        """End as ``endmqm`` does: calls with FAIL_IF_QUIESCING get MQRC_Q_MGR_QUIESCING, and the last MQDISC ends the server."""
         self._do("quiesce")
 
     def mqsc(self, text: str) -> tuple[bool, list[str]]:
-        """Run an MQSC command as administrator, as runmqsc does; returns whether it was done, and what it says, text by text."""
+        """Run an MQSC command as administrator, as runmqsc does. Return whether it was done, and its texts."""
         answer = self._do("mqsc", text=text)
         return answer["done"], answer["said"]
 

@@ -2,8 +2,8 @@
 
 A fault is armed through the control verb. It fires at the n-th MQI call that matches, before or after the call takes effect,
 once or several times. Everything is counted and nothing is random: a random campaign draws its faults beforehand with
-``random_fault``, and the same seed gives the same faults. The queue manager itself knows nothing of faults; ``server.py`` asks
-here around every call.
+``random_fault``, and the same seed gives the same faults. The queue manager knows nothing of faults; ``server.py`` asks here
+around every call.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Fault:
         action: ``kill_client`` and ``kill_server`` send SIGKILL; ``drop`` closes the connection without a reply (for an MQCMIT,
             the commit is then in doubt, with either outcome); ``freeze`` never replies and leaves the connection open;
             ``answer`` ends the call with ``comp`` and ``reason``; ``delay`` delays the call by ``delay_s``.
-        when: ``before`` or ``after`` the call takes effect. ``answer`` after a call took effect is a false reply.
+        when: ``before`` or ``after`` the call takes effect. ``answer`` after a call is a false reply.
         nth: the fault fires at this matching call, counted from 1 since it was armed.
         verb: only calls of this verb count; "" for all.
         appl_name: only calls of applications with this name count; "" for all.

@@ -1,7 +1,7 @@
-"""A slow line: data arrives later, in both directions, and any amount of data can be on its way.
+"""A slow line: data arrives later in both directions, and any amount of data can be on its way.
 
-It is a relay between the application's socket and a second socket, which the server uses instead. Each piece is passed on a
-fixed time after it came, however much was sent before it. Not here: delayed calls, which are a fault (``faults.py``).
+A relay passes data between the application's socket and a second socket, which the server uses instead. Each piece is passed on
+a fixed time after it came, however much was sent before. Not here: delayed calls, which are a fault (``faults.py``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PIECE = 65_536
 
 
 def delayed(outer: socket.socket, latency_s: float) -> socket.socket:
-    """Return a socket that replaces ``outer``, with this latency in each direction. It ends when either side does."""
+    """Return a socket that replaces ``outer``, with this latency in each direction. The line ends when either side does."""
     inner, ours = socket.socketpair()
     directions = [_Direction(outer, ours, latency_s), _Direction(ours, outer, latency_s)]
     ended = [direction.start() for direction in directions]

@@ -31,7 +31,7 @@ class EmbeddedQueueManagerError(Exception):
 
 
 def temporary_directory() -> tempfile.TemporaryDirectory[str]:
-    """Make the directory of data that ends with its object. Raises EmbeddedQueueManagerError."""
+    """Make a data directory that is deleted with the object. Raises EmbeddedQueueManagerError."""
     try:
         return tempfile.TemporaryDirectory(prefix="mqembedded-")
     except OSError as error:
@@ -69,26 +69,25 @@ class EmbeddedQueueManager:
         latency_ms: float = 0,
         queue_sharing_group: str = "",
     ) -> None:
-        """Set up the queue manager; nothing is started yet.
+        """Set up the queue manager, without starting it.
 
         Args:
             q_mgr_name: its name.
             listen: ``host:port`` on loopback; port 0 takes any free port, and keeps it when the queue manager is started again.
             data: its directory; a temporary one, deleted with the object, if None.
             mqsc: command files to read at every start.
-            users: passwords by user; credentials that an application gives must be among them.
-            platform: ``"unix"`` or ``"zos"``: whose rules apply where platforms differ.
+            users: passwords by user; other credentials are refused.
+            platform: ``"unix"`` or ``"zos"``: the rules that apply where platforms differ.
             log_level: of the server's log on standard error.
             command_server: whether the queue manager answers PCF commands on SYSTEM.ADMIN.COMMAND.QUEUE.
             membership: the cluster that it is in; ``EmbeddedCluster`` starts all members.
-            readings: values by names of ``READINGS``, which say what it does where IBM's texts leave something open.
-            answers: a record of ``make first-contact``: follow the readings that the queue manager there was seen to follow.
-                ``readings`` counts first.
+            readings: values by names of ``READINGS``: what the queue manager does where IBM's texts leave something open.
+            answers: a record of ``make first-contact``, whose readings to follow. ``readings`` overrides them.
             cleanup_gap_s: seconds between the two steps of reading ``lost connection``, value "closes handles, then backs out".
-            access_key: applications must have it as ``MQEMBEDDED_ACCESS_KEY`` in their environment, as in ``environment()``; ""
-                lets all applications connect.
-            latency_ms: by how much data arrives later, in each direction, as on a slow line.
-            queue_sharing_group: applications may connect by this name too. Nothing is shared.
+            access_key: applications must have it as ``MQEMBEDDED_ACCESS_KEY`` in their environment, as in ``environment()``.
+                With "" all applications can connect.
+            latency_ms: delay of data in each direction, as on a slow line.
+            queue_sharing_group: applications may connect by this name, too. Nothing is shared.
 
         Raises:
             ReadingError: no such reading or value, or ``answers`` is no record.
@@ -111,7 +110,7 @@ class EmbeddedQueueManager:
         self._queue_sharing_group = queue_sharing_group
         self._process: subprocess.Popen[str] | None = None
         self._control: Control | None = None
-        # The last: if an argument is refused, there is nothing to clean up.
+        # The last step: if an argument is refused, there is nothing to clean up.
         self._temporary = temporary_directory() if data is None else None
         self.data = Path(self._temporary.name if self._temporary else data or "")
 
@@ -150,7 +149,7 @@ class EmbeddedQueueManager:
         """Start the server and return when it accepts connections; raises EmbeddedQueueManagerError."""
         with contextlib.ExitStack() as if_it_fails:
             if self._temporary is not None and self._control is None:
-                # After the first start it has messages, which a failure later on leaves in place.
+                # After the first start there may be messages, which a later failure leaves in place.
                 if_it_fails.callback(self._temporary.cleanup)
             self._start()
             if_it_fails.pop_all()
@@ -159,7 +158,7 @@ class EmbeddedQueueManager:
         if self.is_running:
             raise EmbeddedQueueManagerError(f"{self!r} is running already")
         if self._process is not None:
-            # The process has ended by itself, and its exit code was not collected yet.
+            # The process has ended by itself, and its exit code has not been collected yet.
             self.wait()
         process = subprocess.Popen(
             [sys.executable, "-m", "mqembedded.serve.process"],
@@ -186,7 +185,7 @@ class EmbeddedQueueManager:
             "latency_ms": self.latency_ms,
             "queue_sharing_group": self._queue_sharing_group,
         }
-        # Passwords go through the pipe: everybody could read them on a command line.
+        # Passwords go through the pipe, because everybody could read them on a command line.
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(json.dumps(asked) + "\n")
             process.stdin.flush()
@@ -201,11 +200,11 @@ class EmbeddedQueueManager:
         self._process = process
 
     def stop(self) -> None:
-        """Stop it in order: open units of work are backed out. Does nothing if it is not running."""
+        """Stop the server in order: open units of work are backed out. Does nothing if it is not running."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Kill it with SIGKILL."""
+        """Kill the server with SIGKILL."""
         self._end(signal.SIGKILL)
 
     def wait(self) -> int:
@@ -224,9 +223,9 @@ class EmbeddedQueueManager:
         self._process = None
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variables with which any program that uses pymqi or ibmmq runs on this queue manager.
+        """Return the environment variables with which any program of pymqi or ibmmq runs on this queue manager.
 
-        ``MQSERVER`` is IBM MQ's own way to name a channel. The library path makes the embedded C library the client library.
+        ``MQSERVER`` names the channel, as on IBM MQ. The library path makes the embedded C library the client library.
         """
         library = build()
         search = "DYLD_LIBRARY_PATH" if sys.platform == "darwin" else "LD_LIBRARY_PATH"

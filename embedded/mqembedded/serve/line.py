@@ -1,9 +1,9 @@
 """Heartbeats of the server: the line to one client, and the thread that sends heartbeats on all lines.
 
-The client looks at what arrives only during a call, so the server sends heartbeats only then. Anything that arrives shows that
-the client is there: between calls the socket's timeout watches that, while an MQGET waits its waiter does (``waiter.py``).
+The client reads only during a call, so the server sends heartbeats only then. Any data from the client shows that it is there.
+The timeout of the socket watches for that between calls, the waiter (``waiter.py``) while an MQGET waits.
 
-Not here: what is agreed on (``heartbeats.py``).
+Not here: the intervals (``heartbeats.py``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Line:
     def __init__(self, sock: socket.socket) -> None:
         self.heartbeats = Heartbeats()
         self.next_s = 0.0
-        # When a client whose call waits for a message is dead unless something arrives.
+        # When a client in a waiting call counts as dead, if nothing arrives until then.
         self.silent_at_s = math.inf
         self.waits = False
         self._sock = sock
@@ -35,8 +35,8 @@ class Line:
         self._lock = threading.Lock()
 
     def agree(self, heartbeats: Heartbeats) -> None:
-        """Follow what was agreed on in MQCONNX."""
-        # The client understands heartbeats once it has the answer.
+        """Follow what was agreed in MQCONNX."""
+        # The client understands heartbeats as soon as it has the answer.
         self._in_call = False
         self.heartbeats = heartbeats
         self.next_s = time.monotonic() + heartbeats.interval_s
@@ -46,27 +46,27 @@ class Line:
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
 
     def begin_call(self) -> None:
-        """A request has arrived."""
+        """Note that a request has arrived."""
         self._in_call = True
         self.heard()
 
     def heard(self) -> None:
-        """Something has arrived."""
+        """Note that data has arrived."""
         self.silent_at_s = time.monotonic() + self.heartbeats.silence_s
 
     def answer(self, frame: bytes) -> None:
-        """Send the answer, the last frame of a call. Raises OSError."""
+        """Send the answer, which is the last frame of a call. Raises OSError."""
         with self._lock:
             self._in_call = False
             self._sock.sendall(frame)
 
     def beat(self) -> None:
-        """Send a heartbeat if the call in progress has them."""
+        """Send a heartbeat if the call in progress gets heartbeats."""
         if not self._lock.acquire(blocking=False):
             return
         try:
-            # A heartbeat is short enough to be sent as a whole or not at all. If there is no room, or no connection, the
-            # thread of the connection notices.
+            # A heartbeat is short enough to be sent whole or not at all. If there is no room, or no connection, the thread of
+            # the connection notices.
             if self._in_call and (self.heartbeats.always or self.waits):
                 with contextlib.suppress(OSError):
                     self._sock.send(HEARTBEAT, socket.MSG_DONTWAIT)
@@ -96,7 +96,7 @@ class Lines:
             self._changed.notify()
 
     def discard(self, line: Line) -> None:
-        """Send none any more."""
+        """Send no more heartbeats on a line."""
         with self._changed:
             self._lines.discard(line)
 

@@ -1,6 +1,6 @@
-"""The process of a queue manager: it starts a queue manager and serves it until it is told to stop.
+"""The process of a queue manager, which starts a queue manager and serves it until it is told to stop.
 
-``EmbeddedQueueManager`` starts it as ``python -m mqembedded.serve.process``. The process reads a JSON object from
+``EmbeddedQueueManager`` starts the process as ``python -m mqembedded.serve.process``. The process reads a JSON object from
 standard input, and writes one to standard output when it is ready. It ends when standard input ends, so it never outlives the
 process that started it.
 """
@@ -68,16 +68,16 @@ def run(
         data: the queue manager's directory; created if it does not exist.
         mqsc: command files, read in this order at every start.
         users: passwords by user.
-        platform: whose rules apply where platforms differ.
+        platform: the rules that apply where platforms differ.
         ready: called with host, port and server when the server accepts connections.
-        until: called with a function that stops the server; for callers that stop it for another reason.
+        until: called with a function that stops the server, for callers with other reasons to stop.
         command_server: whether PCF commands are answered.
-        membership: the cluster that it is in.
-        readings: what it does where IBM's texts leave something open.
-        access_key: applications must have it in their environment; "" lets all of them connect.
-        require_credentials: whether applications must give a user and a password, whatever the command files say.
-        latency_ms: by how much data arrives later, in each direction, as on a slow line.
-        queue_sharing_group: the name of the group that it is a member of.
+        membership: its cluster, if any.
+        readings: what the queue manager does where IBM's texts leave something open.
+        access_key: applications must have it in their environment. With "" all can connect.
+        require_credentials: whether applications must give user and password, whatever the command files say.
+        latency_ms: delay of data in each direction, as on a slow line.
+        queue_sharing_group: the name of its group.
 
     Raises:
         StoreError: the data directory cannot be used.
@@ -129,7 +129,7 @@ def _raise_descriptor_limit() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        # macOS has a lower limit of its own, which getrlimit does not tell.
+        # macOS has a lower limit, which getrlimit does not tell.
         with contextlib.suppress(ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
@@ -176,7 +176,7 @@ def main() -> None:
 
 
 def _answer(values: Mapping[str, object]) -> None:
-    # If the process that started this one is gone, standard input has ended too. print would complain again at the exit.
+    # If the starting process is gone, standard input has ended, too. print would complain again at the exit.
     with contextlib.suppress(BrokenPipeError):
         os.write(sys.stdout.fileno(), (json.dumps(values) + "\n").encode())
 

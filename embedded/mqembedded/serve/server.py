@@ -1,8 +1,8 @@
-"""The server: one process, a thread for each connection, verbs in and answers out.
+"""The server: one process with a thread for each connection, verbs in, answers out.
 
-It listens on loopback only. A thread reads a frame, calls the verb, and writes the answer. While an MQGET waits, its thread
-also watches the socket; so if the application dies, the server notices at once and backs its unit of work out. No peer can stop
-the server from accepting: if descriptors or threads run out, it disconnects strangers (``strangers.py``).
+The server listens on loopback only. A thread reads a frame, calls the verb, and writes the answer. While an MQGET waits, its
+thread also watches the socket. So if the application dies, the server notices at once, and backs out its unit of work. No peer
+can stop the server from accepting: if descriptors or threads run out, it disconnects strangers (``strangers.py``).
 
 Not here: the functions that carry out the verbs (``verb_table.py``), the process (``process.py``).
 """
@@ -49,9 +49,9 @@ from mqembedded.wire.structures import text_field
 from mqembedded.wire.verbs import Verb, table_digest
 
 _log = logging.getLogger(__name__)
-# An application introduces itself as soon as it has connected; this is the limit.
+# The most time for an application to introduce itself after it has connected.
 _STRANGER_S = 30.0
-# How long to wait before the next attempt to accept, and how long a failure to accept is not logged again.
+# Seconds before the next attempt to accept, and seconds in which a failure to accept is not logged again.
 _ACCEPT_AGAIN_S, _TELL_AGAIN_S = 0.05, 60.0
 _WAITER_ATTEMPTS = 20
 
@@ -76,10 +76,10 @@ class _Client:
 
 @dataclass
 class Server:
-    """Serves one queue manager. ``token`` opens the control verb; only the program that started the server gets it.
+    """Serves one queue manager. ``token`` is for the control verb; only the program that started the server gets it.
 
-    If there is an ``access_key``, only applications with it in their environment can connect. Data arrives later by
-    ``latency_s``, in each direction.
+    With an ``access_key``, only applications with that in their environment can connect. ``latency_s`` delays data in each
+    direction.
     """
 
     q_mgr: QueueManager
@@ -101,13 +101,12 @@ class Server:
         self._stopping = False
         # The process at the other end of each connection.
         self._connected: dict[socket.socket, int] = {}
-        # An item here means that it is time to stop: a signal came, or the queue manager was quiesced and the last application
-        # is gone. A signal handler interrupts the waiting thread, so the two must not share a lock, as they would in a
-        # threading.Event.
+        # An item means that the server must stop: a signal came, or the last application of a quiesced queue manager is gone. A
+        # signal handler interrupts the waiting thread, so the two must not share a lock, as in a threading.Event.
         self.to_stop: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def listen(self, host: str, port: int) -> tuple[str, int]:
-        """Bind to a loopback address; return it with the actual port. Raises ValueError for any other address."""
+        """Bind to a loopback address, and return it with the actual port. Raises ValueError for any other address."""
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         if not ipaddress.ip_address(address[0]).is_loopback:
             raise ValueError(
@@ -145,13 +144,13 @@ class Server:
             if self._stopping:
                 sock.close()
                 return
-            # Started before anything is noted, and under the lock that the thread takes at its end.
+            # Started before it is noted, and under the lock that the thread takes at its end.
             thread.start()
             self._clients.add(sock)
             self._threads.add(thread)
 
     def _make_room(self, error: Exception) -> None:
-        """Log that a connection could not be accepted, disconnect strangers, and wait while their threads end."""
+        """Log that a connection could not be accepted, disconnect strangers, and wait for the end of their threads."""
         if self._stopping:
             return
         now_s = time.monotonic()
@@ -184,7 +183,7 @@ class Server:
         self.q_mgr.stopping.set()
         self.q_mgr.cluster.stop()
         if self._listener is not None:
-            # close alone would not wake accept().
+            # close would not wake accept().
             with contextlib.suppress(OSError):
                 self._listener.shutdown(socket.SHUT_RDWR)
             self._listener.close()
@@ -236,7 +235,7 @@ class Server:
             verb, values = decode_request(code, body)
             is_wake = verb.name == "WAKE" or (verb.name == "CALLBACK" and reader.has_more)
             if client.connection is not None and is_wake:
-                # Anything behind a CALLBACK is a WAKE. It was read already, so the socket does not show it any more.
+                # A frame behind a CALLBACK is a WAKE. It has been read, so the socket does not show it any more.
                 Consumption.of(client.connection).woken = True
             if verb.name == "WAKE":
                 continue
@@ -250,11 +249,11 @@ class Server:
                 return
 
     def _call(self, client: _Client, verb: Verb, values: list[Any]) -> Answer:
-        """Call a verb with the fault that is due, if any; return completion code, reason code and reply values."""
+        """Call a verb, with a fault if one is due; return completion code, reason code and reply values."""
         if verb.name == "MQCONNX":
             # Faults need to know the application, and they come before the call.
             client.pid, client.appl_name = values[1], text_field(values[2])
-        # Programmers count MQI calls, so an ASYNC_PUT counts as the MQPUT that it is.
+        # Programmers count MQI calls, so an ASYNC_PUT counts as an MQPUT.
         counted = "MQPUT" if verb.name == "ASYNC_PUT" else verb.name
         fault = self.faults.at(counted, client.appl_name) if verb.name != "IDENTIFIERS" else None
         try:
@@ -287,7 +286,7 @@ class Server:
             connection, client.connection = client.connection, None
             return self.q_mgr.disconnect(connection)
         if verb.name == "MQBEGIN":
-            # Global units of work need a server-bound application (topic "MQBEGIN").
+            # Global units of work need a server-bound application (IBM MQ, "MQBEGIN").
             raise Failed(mq.MQRC_ENVIRONMENT_ERROR)
         raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
 
@@ -356,7 +355,7 @@ class Server:
         client.reader.trust()
 
     def _channel(self, client: _Client, token: bytes, command: bytes, messages: bytes) -> Answer:
-        """Serve the channel verb: the sending end of a cluster channel."""
+        """Serve the channel verb, for the sending end of a cluster channel."""
         self._check(client, token)
         answer = self.q_mgr.cluster.receive(json.loads(command), messages)
         if answer is None:

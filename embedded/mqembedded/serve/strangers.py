@@ -1,7 +1,7 @@
-"""Strangers: connections that have not said yet who they are, and a way to close some of them when resources run out.
+"""Strangers: connections that have not introduced themselves yet, and a way to close some when resources run out.
 
 A stranger takes a file descriptor and a thread, and has limited time. If descriptors or threads run out, the strangers that
-came first are disconnected: an application introduces itself at once, so they are most likely not applications.
+came first are disconnected. An application introduces itself at once, so they are probably no applications.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 
 
 class Strangers:
-    """The sockets of strangers in the order in which they came. Safe to use from several threads."""
+    """The sockets of strangers, in the order in which they came. Several threads may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -33,6 +33,6 @@ class Strangers:
         with self._lock:
             for sock in list(self._sockets)[: len(self._sockets) // 2]:
                 del self._sockets[sock]
-                # A socket is discarded before it is closed, so its descriptor cannot belong to another connection by now.
+                # A socket is discarded before it is closed, so its descriptor belongs to no other connection yet.
                 with contextlib.suppress(OSError):
                     sock.shutdown(socket.SHUT_RDWR)

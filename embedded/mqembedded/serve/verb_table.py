@@ -1,5 +1,4 @@
-"""The functions that carry out the verbs. Rooms that can be taken away (``pubsub/``, ``callbacks/``) are wired in here: they
-have verbs of their own, and extend some verbs of ``calls/``."""
+"""The functions that carry out the verbs, with those of ``pubsub/`` and ``callbacks/``, which also extend some of ``calls/``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The waiter of a connection over a socket."""
+"""The waiter of a connection with a socket."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ONCE = (1).to_bytes(8, sys.byteorder)
 
 
 class SocketWaiter:
-    """Sleeps until it is woken, or until the peer of a socket is gone, or silent for too long."""
+    """Sleeps until it is woken, or until the peer of a socket is gone or silent for too long."""
 
     def __init__(self, sock: socket.socket, line: Line) -> None:
         self._sock = sock
@@ -73,12 +73,12 @@ class SocketWaiter:
 
     def wake(self) -> None:
         """See ``answer.Waiter``."""
-        # No room means that it is woken already.
+        # Without room it is woken already.
         with contextlib.suppress(BlockingIOError):
             os.write(self._waking, _ONCE)
 
     def close(self) -> None:
-        """Close its file descriptors; the socket stays open."""
+        """Close the waiter's file descriptors; the socket stays open."""
         self._selector.close()
         self._close_event()
 
@@ -88,7 +88,7 @@ class SocketWaiter:
 
 
 def _event() -> tuple[int, int]:
-    """Return the descriptors to wait on and to wake with; one is enough where there is eventfd, on Linux."""
+    """Return the descriptors to wait on and to wake with; on Linux, with eventfd, they are one."""
     if hasattr(os, "eventfd"):
         event = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         return event, event

@@ -1,8 +1,8 @@
-"""The files of a data directory: their permissions, a check that none is missing, and space in reserve so that gets still work.
+"""The files of a data directory: permissions, a check that none is missing, and reserved space, so that gets work on a full disk.
 
-Only the owner can use the files (0600), and a directory that is made for them (0700), whatever the umask says. A server locks
+Only the owner can use the files (0600) and a directory that is made for them (0700), whatever the umask says. A server locks
 the directory; the lock ends with its process. A marker file exists while the database is open and has a journal. If there is a
-marker and no journal, the journal was lost with committed messages, and the queue manager refuses to start.
+marker without a journal, the journal was lost with committed messages, and the queue manager refuses to start.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _RESERVE_BYTES = 4 * 1024 * 1024
 
 
 class StoreError(Exception):
-    """The data directory cannot serve this queue manager; the message says why, and what can be done."""
+    """The data directory cannot be used; the message says why, and what to do."""
 
 
 class StoreFiles:
@@ -69,11 +69,11 @@ class StoreFiles:
 
     @property
     def was_left_open(self) -> bool:
-        """Whether the queue manager did not stop in order."""
+        """Whether the queue manager has not stopped in order."""
         return self._marker.exists()
 
     def damaged(self, path: Path, cause: str) -> StoreError:
-        """Return the error that refuses damaged data; it says which file, what is wrong, and what can be done."""
+        """Return the error for damaged data: the file, what is wrong, and what to do."""
         return StoreError(
             f"{path} cannot be used: {cause}. Restore {self.directory} from a copy, or move it away: the queue manager is "
             "then created anew, without its messages"
@@ -92,7 +92,7 @@ class StoreFiles:
         self._marker.unlink(missing_ok=True)
 
     def take_reserve(self) -> bool:
-        """Reserve space on disk; return whether there is enough for that."""
+        """Reserve space on disk; return whether there was enough."""
         if self._has_reserve:
             return True
         try:
@@ -127,8 +127,8 @@ def _fill(descriptor: int) -> None:
 def make_private_directory(directory: Path) -> None:
     """Create a directory that only its owner may look into.
 
-    One that has files, or in which anybody may make some, keeps its permissions: it may be the working directory, or /tmp.
-    Nobody else can read the files in it anyway.
+    An existing directory with files, or in which anybody may make files, keeps its permissions: it may be the working
+    directory, or /tmp. Other users cannot read the files in it anyway.
     """
     make_directory(directory, 0o700)
     if not directory.stat().st_mode & stat.S_ISVTX and not any(directory.iterdir()):
@@ -137,7 +137,7 @@ def make_private_directory(directory: Path) -> None:
 
 
 def _check_file(path: Path) -> None:
-    """Refuse anything but a regular file, and let only its owner read it."""
+    """Refuse a file that is not regular, and let only its owner read it."""
     try:
         status = path.lstat()
     except FileNotFoundError:

@@ -1,7 +1,7 @@
-"""The rows of the database: the tables, the values of their rows, and a checksum for each row.
+"""The rows of the database: tables, values, and a checksum for each row.
 
-The checksum covers all values of a row. A message has two: one for the values that never change, and one for its place and
-backout count, which may change while it is on its queue. Not here: reading and writing the rows (``store.py``).
+The checksum covers all values of a row. A message has two checksums: one for the values that never change, and one for its
+place and backout count, which may change while it is on its queue. Not here: reading and writing the rows (``store.py``).
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChannelState:
-    """What one end of a channel must remember: the number of the last batch, and which messages of it are in doubt.
+    """What one end of a channel must remember: the number of the last batch, and its messages that are in doubt.
 
     At the sending end ``partner`` is the name of a queue manager. At the receiving end it is the sender's identifier, and no
     message is in doubt.

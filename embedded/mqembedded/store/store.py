@@ -1,11 +1,10 @@
-"""The queue manager's disk: object definitions, authority records, durable subscriptions and committed persistent messages, in
-one SQLite database.
+"""The disk of a queue manager: object definitions, authority records, durable subscriptions, committed persistent messages.
 
-A unit of work is one SQLite transaction. The database is in WAL mode with ``synchronous=FULL``: when ``commit`` returns, the
-transaction is in a file that was fsynced. If the process is killed before that, nothing of the transaction remains. Uncommitted
-and non-persistent messages never reach the disk. At the start every row is read and verified; damaged data is refused with an
-error that says what can be done. Not here: what belongs to a unit of work, the files (``files.py``), the check of the journal
-(``journal.py``).
+All are in one SQLite database. A unit of work is one SQLite transaction. The database is in WAL mode with ``synchronous=FULL``:
+when ``commit`` returns, the transaction is in a file that was fsynced. If the process is killed before that, nothing of the
+transaction remains. Uncommitted and non-persistent messages never reach the disk. At the start every row is read and verified;
+damaged data is refused with an error that says what to do. Not here: what belongs to a unit of work, the files (``files.py``),
+the check of the journal (``journal.py``).
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _log = logging.getLogger(__name__)
 _JOURNAL_BYTES = 4 * 1024 * 1024
 # The approximate size of a row without the message data: descriptor, index, and SQLite's overhead.
 _ROW_BYTES = 512
-# How many unused pages the database keeps for later puts, and how many it gives back at least in one commit.
+# The unused pages that the database keeps for later puts, and the fewest that it gives back in a commit.
 _UNUSED_PAGES, _STEP_PAGES, _PAGE_BYTES = 2048, 256, 4096
 
 
@@ -76,7 +75,7 @@ class Store:
             if problem is not None:
                 raise files.damaged(files.journal, problem)
             db = sqlite3.connect(files.database, check_same_thread=False, isolation_level=None)
-            # A damaged byte in text then fails the checksum of its row, instead of ending in an error of the decoder.
+            # A damaged byte in text then fails the checksum of its row, and raises no error of the decoder.
             db.text_factory = lambda raw: raw.decode(errors="backslashreplace")
         except (OSError, sqlite3.Error) as error:
             raise self._refusal(error) from error
@@ -110,13 +109,13 @@ class Store:
         return self._files.damaged(self._files.database, str(error))
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        """Check the database, and set how it is used."""
+        """Check the database, and set its options."""
         path = self._files.database
         db.execute("PRAGMA locking_mode=EXCLUSIVE")
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
         db.execute(f"PRAGMA journal_size_limit={_JOURNAL_BYTES}")
-        # Deleted rows are not overwritten: a queue manager deletes every message it ever had, and would write each once more.
+        # Deleted rows are not overwritten: otherwise every message would be written once more when it is got.
         db.execute("PRAGMA secure_delete=OFF")
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version > SCHEMA_VERSION:
@@ -163,7 +162,7 @@ class Store:
         return [StoredObject(name, kind, definition, _values(text)) for name, kind, definition, text in rows]
 
     def messages(self) -> Iterator[StoredMessage]:
-        """Yield all messages in order of arrival. Raises StoreError at one that is damaged."""
+        """Yield all messages in order of arrival. Raises StoreError at a damaged one."""
         try:
             for *row, body, place in self._db.execute(
                 "SELECT position, queue, priority, md, data, backout_count, expires_at_s, properties, checksum, "
@@ -250,7 +249,7 @@ class Store:
             self._db.execute("UPDATE queue_manager SET attributes = ?, checksum = ?", (row[2], checksum(row)))
 
     def channel(self, name: str, partner: str) -> ChannelState:
-        """Return what this end of a channel must remember; batch 0 if the channel was never used."""
+        """Return the state of this end of a channel; batch 0 if the channel was never used."""
         with self._lock:
             row = self._db.execute(
                 "SELECT name, partner, batch, in_doubt, checksum FROM channel WHERE name = ? AND partner = ?",
@@ -288,7 +287,7 @@ class Store:
             return
         freed_bytes = sum(len(m.data) + _ROW_BYTES for m in gone)
         with self._lock:
-            # When there is no space, messages can still be got, or replaced by shorter ones.
+            # Without space, messages can still be got, or replaced by shorter ones.
             takes = bool(rows) and sum(len(row[4]) + _ROW_BYTES for row in rows) > freed_bytes
             if rows and (self.is_full or (takes and not self._files.take_reserve())):
                 raise _full()
@@ -314,7 +313,7 @@ class Store:
                 self._db.execute("INSERT OR REPLACE INTO channel VALUES (?, ?, ?, ?, ?)", (*row, checksum(row)))
 
     def _give_space_back(self, freed_bytes: int) -> None:
-        """Shorten the database step by step, once more than half of it is unused."""
+        """Shorten the database step by step, if more than half of it is unused."""
         self._freed_bytes += freed_bytes
         enough_bytes = _UNUSED_PAGES * _PAGE_BYTES if self._kept else _STEP_PAGES * _PAGE_BYTES
         if not self._gives_space_back and self._freed_bytes < enough_bytes:
@@ -333,7 +332,7 @@ class Store:
             if not self._kept:
                 self._shorten_journal()
         except sqlite3.Error:
-            # The unit of work itself is on disk.
+            # The unit of work is on disk already.
             _log.warning("unused space of the database cannot be given back", exc_info=True)
 
     def _shorten_journal(self) -> bool:
@@ -344,7 +343,7 @@ class Store:
             return False
 
     def give_back(self, messages: Iterable[tuple[Storable, int]]) -> None:
-        """Store backout counts (always hardened: topic q097450) and new positions of messages that a unit of work gave back.
+        """Store backout counts (always hardened: IBM MQ, "BackoutCount") and new positions of messages that were backed out.
 
         Raises:
             sqlite3.Error: counts and positions on disk have not changed.
@@ -368,7 +367,7 @@ class Store:
             self._files.unlock()
 
     def _end(self, db: sqlite3.Connection) -> None:
-        """Close a database. The marker is removed only if the journal is empty, and before closing deletes the journal."""
+        """Close a database. The marker is removed first, if the journal is empty; closing deletes the journal."""
         with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
             if db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0:
                 self._files.mark_closed()
@@ -376,7 +375,7 @@ class Store:
 
 
 def _create(files: StoreFiles, q_mgr_name: str) -> None:
-    """Create the database of a new queue manager under a temporary name, so that it exists whole or not at all."""
+    """Create the database of a new queue manager under a temporary name. So it exists whole or not at all."""
     handle, name = tempfile.mkstemp(dir=files.directory, prefix=".new-")
     os.close(handle)
     try:
@@ -400,7 +399,7 @@ def _full() -> sqlite3.OperationalError:
 
 
 def _is_full(error: OSError | sqlite3.Error) -> bool:
-    """Whether the error means that there was no space."""
+    """Whether the error means that the disk is full."""
     if isinstance(error, OSError):
         return error.errno in (errno.ENOSPC, errno.EDQUOT)
     return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL

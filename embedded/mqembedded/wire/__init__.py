@@ -1,1 +1,1 @@
-"""The wire format: the table of verbs, frames, IBM MQ's structures and its numbers. Nothing here knows a queue manager."""
+"""The wire format: the table of verbs, frames, IBM MQ's structures and its numbers. Not here: queue managers."""

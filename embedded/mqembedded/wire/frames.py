@@ -1,10 +1,10 @@
 """Frames: the form of verbs and their answers on a socket.
 
 A frame is a header (``<IHH``: body length, verb code, serial) and a body. A body has the fields of the verb table in two parts.
-First come the numbers, in the table's order: an ``i32`` or ``i64`` itself, and for a ``blob`` its length as ``u32``. Then come
-the bytes of all blobs. So one step reads all numbers. A reply's body starts with completion code and reason code.
+First come the numbers, in the table's order: an ``i32``, an ``i64``, or the length of a ``blob`` as ``u32``. Then come the
+bytes of all blobs. So one step reads all numbers. A reply's body starts with completion code and reason code.
 
-Not here: what the fields mean.
+Not here: the meaning of the fields.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_BODY_LENGTH = 128 * 1024 * 1024
 # The longest body before the peer has introduced itself: an MQCONNX with the longest user name and password of MQCSP.
 MAX_FIRST_BODY_LENGTH = 8 * 1024
 
-# The one frame that says nothing but that its sender is there.
+# The frame that only shows that its sender is there.
 HEARTBEAT = HEADER.pack(0, BY_NAME["HEARTBEAT"].code, 0)
 
 _FORMATS = {"i32": "i", "i64": "q", "blob": "I"}
@@ -31,7 +31,7 @@ _REPLY = struct.Struct("<IHHii")
 
 
 class FrameError(Exception):
-    """The bytes are not a frame of the verb table. The connection that they came from cannot be trusted any more."""
+    """The bytes are not a frame of the verb table. Their connection cannot be trusted any more."""
 
 
 class Layout:
@@ -108,7 +108,7 @@ class FrameTimeout(FrameError):
 
 
 def after_heartbeats(received: bytes) -> bytes:
-    """Return what was received without the heartbeats that it begins with."""
+    """Return received data without the heartbeats at its beginning."""
     at = 0
     while received.startswith(HEARTBEAT, at):
         at += len(HEARTBEAT)
@@ -116,7 +116,7 @@ def after_heartbeats(received: bytes) -> bytes:
 
 
 class FrameReader:
-    """Reads frames from a socket, in whatever pieces they arrive."""
+    """Reads frames from a socket, whatever the pieces in which they arrive."""
 
     def __init__(self, sock: socket.socket, stranger_until_s: float | None = None) -> None:
         """Read from a socket.
@@ -142,7 +142,7 @@ class FrameReader:
         return bool(self._pending)
 
     def read(self) -> tuple[int, int, bytes] | None:
-        """Return verb code, serial and body of the next frame but heartbeats; None if the peer is gone.
+        """Return verb code, serial and body of the next frame, without heartbeats; None if the peer is gone.
 
         Raises:
             FrameError: the announced body is longer than that of any verb, or than a stranger may send.
@@ -167,7 +167,7 @@ class FrameReader:
         return code, serial, received[HEADER.size : end]
 
     def _at_least(self, length: int) -> bytes:
-        """Return the received bytes once there are at least this many; empty if the peer goes before."""
+        """Return the received bytes as soon as there are this many; empty if the peer is gone."""
         have = len(self._pending)
         pieces = [self._pending]
         while have < length:

@@ -1,6 +1,6 @@
-"""MQOD and MQSD, input and output: what to open or subscribe to, and the MQCHARV texts in them.
+"""MQOD and MQSD, input and output: what to open or to subscribe to, and the MQCHARV texts in them.
 
-Layouts and character fields are as in ``structures.py``. Not here: what the values mean for a call.
+Layouts and character fields are as in ``structures.py``. Not here: the meaning of values for a call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class VariableString:
     ccsid: int
 
     def is_well_formed(self, text: bytes) -> bool:
-        """Whether it may describe this text; a text that was cut has one byte too many."""
+        """Whether this MQCHARV may describe this text; a text that was cut has one byte too many."""
         if self.pointer and self.offset:
             return False
         if self.length > 0 and not (self.pointer or self.offset):
@@ -54,7 +54,7 @@ def with_length(raw: bytes, at: int, length: int) -> bytes:
 
 
 class ObjectDescriptor:
-    """MQOD (IBM MQ, topic "MQOD")."""
+    """MQOD (IBM MQ, "MQOD")."""
 
     __slots__ = (
         "alternate_user_id",
@@ -99,7 +99,7 @@ class ObjectDescriptor:
         return raw[:416] + _I32.pack(self.object_type) + raw[420:]
 
     def answered_topic(self, topic_string: bytes) -> tuple[bytes, bytes]:
-        """Return the structure of an opened topic, and the right end of its topic string, as far as there is room for it."""
+        """Return the structure of an opened topic, and the right end of its topic string for which there is room."""
         if self.version < 4:
             return self.raw, b""
         raw = with_length(self.raw, _OD_RES_OBJECT_STRING, len(topic_string))
@@ -111,12 +111,12 @@ _OD_OBJECT_STRING, _OD_RES_OBJECT_STRING = 344, 392
 
 
 def rightmost(text: bytes, room: int) -> bytes:
-    """Return the right end of a text, as far as there is room for it."""
+    """Return the right end of a text for which there is room."""
     return text[max(0, len(text) - room) :] if room else b""
 
 
 class SubscriptionDescriptor:
-    """MQSD (IBM MQ, topic "MQSD")."""
+    """MQSD (IBM MQ, "MQSD")."""
 
     __slots__ = (
         "accounting_token",
@@ -154,7 +154,7 @@ class SubscriptionDescriptor:
         self.res_object_string = variable_string(raw, 320)
 
     def answered(self, sub_correl_id: bytes, topic_string: bytes) -> tuple[bytes, bytes]:
-        """Return the structure of a new subscription, and the right end of its topic string, as far as there is room for it."""
+        """Return the structure of a new subscription, and the right end of its topic string for which there is room."""
         raw = self.raw[:192] + sub_correl_id + self.raw[216:]
         return with_length(raw, 320, len(topic_string)), rightmost(topic_string, self.res_object_string.room)
 

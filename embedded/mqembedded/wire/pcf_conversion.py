@@ -1,6 +1,6 @@
 """Conversion of PCF messages (MQFMT_ADMIN): their integers to another byte order, their text to another character set.
 
-Source: IBM MQ, "Structures for commands and responses" (topic q088570). Not here: what a message means (``admin/pcf.py``).
+Source: IBM MQ, "Structures for commands and responses". Not here: the meaning of messages (``admin/pcf.py``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import struct
 from mqembedded.code_pages import code_page
 from mqembedded.wire import pcf_constants as pcf
 
-# By structure type: how many integers follow the identifier, and what follows these: text, bytes, integers of 4 or 8 bytes.
+# By structure type: the number of integers behind the identifier, and what comes behind these: text, bytes, integers of 4 or 8
+# bytes.
 _TEXT, _BYTES = "text", "bytes"
 _LAYOUTS: dict[int, tuple[int, str]] = {
     pcf.MQCFT_INTEGER: (1, _BYTES),

@@ -1,12 +1,11 @@
 """The MQI structures of messages as they arrive and leave: MQMD, MQMDE, MQGMO, MQPMO of every version.
 
-MQOD and MQSD are in ``object_descriptors.py``. Those of message properties are few fields each;
-``calls/message_properties.py`` reads them.
+MQOD and MQSD are in ``object_descriptors.py``; ``calls/message_properties.py`` reads the structures of message properties.
 
-Layouts are those of 64-bit little-endian platforms. Character fields arrive padded with NULs or blanks (what follows a
-NUL counts as blanks) and leave padded with blanks. Only as many bytes as the caller's Version has come in and go out.
+Layouts are those of 64-bit little-endian platforms. Character fields arrive padded with NULs or blanks (characters behind a NUL
+count as blanks), and leave padded with blanks. Only the bytes of the caller's Version are read and written.
 
-Not here: what the values mean for a call.
+Not here: the meaning of values for a call.
 """
 
 from __future__ import annotations
@@ -65,8 +64,7 @@ def version_of(raw: bytes, struc_id: bytes, name: str) -> int:
 
 
 class MessageDescriptor:
-    """MQMD (IBM MQ, topic "MQMD"). A version 1 descriptor reads as version 2 with the group fields at their
-    defaults."""
+    """MQMD (IBM MQ, "MQMD"). A version 1 descriptor reads as version 2 with the group fields at their defaults."""
 
     # In the order of the structure, on which pack() relies.
     __slots__ = (  # noqa: RUF023 - that order, not the alphabet's
@@ -148,9 +146,9 @@ _MD_V2_DEFAULTS = struct.pack("<24s4i", NO_GROUP, 1, 0, mq.MQMF_NONE, mq.MQOL_UN
 
 
 class SearchDescriptor:
-    """MQMD as MQGET receives it: the values to select a message by, and the requested conversion.
+    """MQMD as input of MQGET: the values that select a message, and the requested conversion.
 
-    A field is read only when it is used; most calls use none.
+    A field is read when it is used; most calls use none.
     """
 
     __slots__ = ("_raw", "version")
@@ -221,10 +219,10 @@ def as_only_segment(stored: bytes, msg_flags: int) -> bytes:
 
 
 def as_version_1(stored: bytes, data: bytes, *, always: bool = False) -> tuple[bytes, bytes]:
-    """Return descriptor and data in the form for a reader with a version 1 MQMD.
+    """Return descriptor and data for a reader with a version 1 MQMD.
 
     If the group fields differ from their defaults, or ``always``, an MQMDE is put in front of the data. The descriptor's
-    Format, Encoding and CodedCharSetId then describe that MQMDE (IBM MQ, topic "MQMDE").
+    Format, Encoding and CodedCharSetId then describe that MQMDE (IBM MQ, "MQMDE").
     """
     first = stored[:4] + _I32.pack(1) + stored[8:324]
     if stored[324:] == _MD_V2_DEFAULTS and not always:
@@ -237,7 +235,7 @@ def as_version_1(stored: bytes, data: bytes, *, always: bool = False) -> tuple[b
 
 
 def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
-    """Move the fields of an MQMDE in front of ``data`` into a version 1 descriptor, and return the data behind it.
+    """Move the fields of an MQMDE in front of ``data`` into a version 1 descriptor; return the data behind it.
 
     Raises:
         StructureError: the descriptor announces an MQMDE, but there is no well-formed one (MQRC_MDE_ERROR).
@@ -254,7 +252,7 @@ def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class GetMessageOptions:
-    """MQGMO (IBM MQ, topic "MQGMO"). With version 1, MsgId and CorrelId are matched, and no statuses are returned."""
+    """MQGMO (IBM MQ, "MQGMO"). With version 1, MsgId and CorrelId are matched, and no statuses are returned."""
 
     raw: bytes
     version: int
@@ -290,7 +288,7 @@ class GetMessageOptions:
 
 @dataclass(frozen=True, slots=True)
 class PutMessageOptions:
-    """MQPMO (IBM MQ, topic "MQPMO")."""
+    """MQPMO (IBM MQ, "MQPMO")."""
 
     raw: bytes
     version: int
@@ -314,7 +312,7 @@ class PutMessageOptions:
         return cls(raw, version, options, context, recs_present, original, new, action, pub_level)
 
     def answered(self, resolved_q_name: bytes, resolved_q_mgr_name: bytes) -> bytes:
-        """Return the structure with its output fields set: one known destination, and the names of queue and queue manager."""
+        """Return the structure with its output fields set: one known destination, the names of queue and queue manager."""
         raw = self.raw
         return raw[:20] + _ONE_KNOWN_DESTINATION + resolved_q_name + resolved_q_mgr_name + raw[128:]
 

@@ -1,11 +1,10 @@
-"""The verb table: every MQI call in the form in which it goes from the C library to the queue manager.
+"""The verb table: every MQI call in its form between the C library and the queue manager.
 
-The table is the single source of the wire format. ``libmqm/build.py`` generates ``verbs.h`` from it, typed C functions that
-encode requests and decode replies; so the C compiler checks the library against the table. ``frames.py`` reads the same table
-at run time. And the table's digest is part of a connection's first frame, so a library built from another table is refused
-instead of misunderstood.
+The table is the single source of the wire format. ``libmqm/build.py`` generates ``verbs.h`` from it: typed C functions that
+encode requests and decode replies, so the C compiler checks the library against the table. ``frames.py`` reads the table at run
+time. Its digest is in a connection's first frame, so a library of another table is refused.
 
-Not here: what a verb does (``queue_manager.py``), and how frames travel (``frames.py``, ``serve/server.py``).
+Not here: what a verb does (``calls/``), how frames travel (``frames.py``, ``serve/server.py``).
 """
 
 from __future__ import annotations
@@ -51,13 +50,13 @@ def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
 
 
 # Selectors and integer attributes are blobs of native 32-bit integers. The text of an MQCHARV is a field beside its structure.
-# MQOPEN's put_response says how MQPUT with the handle answers (MQPRT_*); 0 if the client always waits.
+# put_response of MQOPEN says how MQPUT with the handle answers (MQPRT_*); 0 if the client always waits.
 #
 # Some verbs are not MQI calls. CALLBACK asks for the next callback to make. WAKE ends a waiting CALLBACK and has no answer.
-# HEARTBEAT goes in both directions, shows that its sender is there, and has no answer either. ASYNC_PUT is an MQPUT whose answer
-# nobody waits for. IDENTIFIERS returns a block of identifiers for it (their numbers are 8 bytes at an offset of the first), and
-# the context that MQMD returns. The C library never sends the last two: with CONTROL, the Python side of the embedded queue
-# manager counts calls and arms faults; with CHANNEL, the channels of a cluster communicate.
+# HEARTBEAT goes in both directions, shows that its sender is there, and has no answer either. ASYNC_PUT is an MQPUT without an
+# answer. IDENTIFIERS returns a block of identifiers for it (their numbers are 8 bytes at an offset of the first), and the
+# context that MQMD returns. The C library never sends the last two: CONTROL is for the Python side of the embedded queue
+# manager, which counts calls and arms faults; CHANNEL is for the channels of a cluster.
 VERBS: tuple[Verb, ...] = (
     _verb(
         1,
@@ -106,7 +105,7 @@ VERBS: tuple[Verb, ...] = (
     _verb(101, "CHANNEL", "token command messages", "answer"),
 )
 
-# Requests after which the client may send others without waiting for the answer; answers come in order.
+# Requests whose answers the client need not wait for before it sends the next; answers come in order.
 POSTED = frozenset({"ASYNC_PUT"})
 
 BY_NAME: dict[str, Verb] = {verb.name: verb for verb in VERBS}

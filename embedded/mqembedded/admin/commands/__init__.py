@@ -1,4 +1,4 @@
-"""The commands of programmable command formats (PCF), by number: which parameters each takes, and what it does.
+"""The PCF commands, by number: the parameters and the function of each.
 
 A command is a function of the queue manager and a request; it returns the parameters of each of its responses, or raises
 ``PCFError`` or ``CatalogueError``. It is called under the queue manager's lock. ``admin/command_server.py`` calls them.

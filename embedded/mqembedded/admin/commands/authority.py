@@ -1,8 +1,8 @@
-"""Commands about authority records, and about channel authentication records, which are stored but not enforced.
+"""Commands about authority records, and about channel authentication records. The latter are stored, not enforced.
 
-Source: IBM MQ, topics "Set Authority Record", "Delete Authority Record", "Inquire Authority Records", "DISPLAY AUTHREC"
-(q086000), "Set Channel Authentication Record". Of MQIACF_AUTH_OPTIONS an inquiry uses only the choice of names: records with
-exactly this profile name, or with MQAUTHOPT_NAME_ALL_MATCHING all records whose profile matches an object.
+Source: IBM MQ, "Set Authority Record", "Delete Authority Record", "Inquire Authority Records", "DISPLAY AUTHREC", "Set Channel
+Authentication Record". Of MQIACF_AUTH_OPTIONS an inquiry uses only the choice of names: records with exactly this profile name,
+or with MQAUTHOPT_NAME_ALL_MATCHING all records whose profile matches an object.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Commands about the cluster: the queues that it hosts, and its queue managers.
 
-Source: IBM MQ, topics "Inquire Queue" (QType MQQT_CLUSTER), "Inquire Cluster Queue Manager", "DISPLAY QUEUE", "DISPLAY CLUSQMGR"
-(q086110). Every member is a full repository here.
+Source: IBM MQ, "Inquire Queue" (QType MQQT_CLUSTER), "Inquire Cluster Queue Manager", "DISPLAY QUEUE", "DISPLAY CLUSQMGR".
+Every member is a full repository here.
 """
 
 from __future__ import annotations

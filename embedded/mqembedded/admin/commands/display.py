@@ -1,11 +1,11 @@
-"""DISPLAY of MQSC, carried out as the inquire commands of PCF.
+"""DISPLAY of MQSC, carried out as inquire commands of PCF.
 
 A DISPLAY becomes a request, and the function of the PCF command answers it. Each response becomes a text in the layout of
 ``runmqsc``: attributes in two columns; an attribute that is too long has a line of its own. The message numbers are IBM MQ's,
 the sentences are not.
 
-Source: IBM MQ, topics "DISPLAY QUEUE" and its siblings, "DISPLAY QSTATUS" (q086260), "Filtering". Unverified: the order of the
-attributes, and UNCOM as YES or NO.
+Source: IBM MQ, "DISPLAY QUEUE" and its siblings, "DISPLAY QSTATUS", "Filtering". Unverified: the order of the attributes, and
+UNCOM as YES or NO.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mqembedded.queue_manager import QueueManager
 from mqembedded.wire import pcf_constants as cf
 
 _COLUMN = 40
-# Of a number in a filter.
+# Operators for a number in a filter.
 _MOST_DIGITS = 10
 _TYPE_KEYWORDS = ("TYPE", "CHLTYPE", "AUTHTYPE", "SUBID")
 _OPERATORS = {
@@ -244,7 +244,7 @@ _NAMELIST = (
 
 @dataclass(frozen=True, slots=True)
 class _Display:
-    """One kind of DISPLAY: message number, name of the thing displayed, PCF command, name parameter, attributes.
+    """One kind of DISPLAY: message number, kind of object, PCF command, name parameter, attributes.
 
     ``choices`` are the keywords that are parameters of the command instead of attributes.
     """
@@ -368,7 +368,7 @@ _DISPLAYS = {
         },
     ),
 }
-# What has a DISPLAY in IBM MQ and no objects here.
+# Kinds of objects that IBM MQ displays, and that do not exist here.
 _NONE_HERE = {
     "LISTENER": "listeners",
     "LSSTATUS": "listeners",

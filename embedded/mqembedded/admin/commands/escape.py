@@ -1,4 +1,4 @@
-"""MQSC wrapped in PCF. Source: IBM MQ, topic "Escape"."""
+"""MQSC wrapped in PCF. Source: IBM MQ, "Escape"."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def escape(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def run_text(q_mgr: QueueManager, user: str, text_: str) -> list[str]:
-    """Run MQSC commands as a user; returns what they say. Raises EscapeFailed, after which the rest is not run."""
+    """Run MQSC commands as a user, and return their texts. Raises EscapeFailed at the first that fails."""
     said: list[str] = []
     try:
         for command in parse(text_):
@@ -41,7 +41,7 @@ def run_text(q_mgr: QueueManager, user: str, text_: str) -> list[str]:
                 and "REPLACE" not in command.parameters
                 and mqsc_commands.exists(q_mgr, command)
             ):
-                # A start-up file, which is read at every start, ignores this. But a user who asks wants to know it.
+                # A start-up file, which is read at every start, ignores this; a user who asks is told.
                 raise MQSCError(f"AMQ8150E: {what}: it exists, and REPLACE is not given")
             else:
                 ignored = [keyword for _, keyword in mqsc_commands.run(q_mgr, [command])]
@@ -52,7 +52,7 @@ def run_text(q_mgr: QueueManager, user: str, text_: str) -> list[str]:
                 else:
                     said.append(f"{what}: done" + (f", without effect: {', '.join(ignored)}" if ignored else ""))
     except MQSCError as error:
-        # The number of a line tells nothing where there is only one.
+        # The number of a line says nothing if there is only one.
         raise EscapeFailed(str(error) if "\n" in text_ else error.why) from error
     except Failed as failed:
         raise EscapeFailed(f"AMQ8135E: {what}: not authorized") from failed

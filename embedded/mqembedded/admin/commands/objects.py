@@ -1,7 +1,7 @@
 """Commands about objects other than queues: namelists, processes (which MQSC defines), channels, authentication information.
 
-Source: IBM MQ, topics "Change, Copy, and Create Namelist" and its siblings for channels, "Inquire Authentication Information
-Object". Channels are of type SVRCONN only, authentication information of type IDPWOS only.
+Source: IBM MQ, "Change, Copy, and Create Namelist" and its siblings for channels, "Inquire Authentication Information Object".
+Channels are of type SVRCONN only, authentication information of type IDPWOS only.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """The authorities that commands need.
 
-The user of a command is the one in UserIdentifier of the command message (topic "Authority checking for PCF commands",
-q020060). Every command needs DSP on the queue manager. An inquiry leaves out the objects that the user may not see. Creating an
-object needs CRT on the queue manager, replacing one needs CHG on it; LIKE and copying need DSP on the other object (from memory
-of the notes in the topics below). The user who creates an object gets all authorities for it (unverified). Also unverified: CHG
-on the queue manager for subscriptions and channel authentication records; 2035 for an inquiry if the user may see none of the
-objects.
+The user of a command is UserIdentifier of the command message (IBM MQ, "Authority checking for PCF commands"). Every command
+needs DSP on the queue manager. An inquiry leaves out the objects that the user may not see. Creating an object needs CRT on the
+queue manager, replacing one needs CHG on it; LIKE and copying need DSP on the other object (from memory of the notes in the
+topics below). The user who creates an object gets all authorities for it (unverified). Also unverified: CHG on the queue
+manager for subscriptions and channel authentication records; 2035 for an inquiry if the user may see none of the objects.
 
-Source: IBM MQ, topics "Authorizations for PCF commands", "Authorizations for MQSC commands in escape PCFs".
+Source: IBM MQ, "Authorizations for PCF commands", "Authorizations for MQSC commands in escape PCFs".
 """
 
 from __future__ import annotations
@@ -131,7 +130,7 @@ _DISPLAYS: Mapping[str, tuple[str, int]] = {
 
 
 def check(q_mgr: QueueManager, command: int, request: Request) -> Created | None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may give a PCF command; return the object that it will create."""
+    """Return the object that a PCF command will create; raises Failed with MQRC_NOT_AUTHORIZED if the user may not do that."""
     user = request.user
     q_mgr.require(user, "QMGR", "", _DSP)
     if command in _CHANGES_Q_MGR:
@@ -186,7 +185,7 @@ def _text(request: Request, identifier: int) -> str:
 
 
 def check_mqsc(q_mgr: QueueManager, user: str, command: Command) -> Created | None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may give an MQSC command; return the object that it will create."""
+    """Return the object that an MQSC command will create; raises Failed with MQRC_NOT_AUTHORIZED if the user may not do that."""
     if command.verb in ("DISPLAY", "PING"):
         return None
     if command.kind == "QMGR" or command.kind in _OF_Q_MGR:

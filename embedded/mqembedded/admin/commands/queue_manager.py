@@ -1,6 +1,6 @@
 """Commands about the queue manager itself.
 
-Source: IBM MQ, topics "Ping Queue Manager", "Inquire Queue Manager", "Change Queue Manager", "Inquire Queue Manager Status".
+Source: IBM MQ, "Ping Queue Manager", "Inquire Queue Manager", "Change Queue Manager", "Inquire Queue Manager Status".
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Commands about queues: create, change, copy, delete, clear, inquire, names, statistics.
 
-Source: IBM MQ, topics "Change, Copy, and Create Queue", "Delete Queue", "Clear Queue", "Inquire Queue", "Inquire Queue Names",
-"Reset Queue Statistics".
+Source: IBM MQ, "Change, Copy, and Create Queue", "Delete Queue", "Clear Queue", "Inquire Queue", "Inquire Queue Names", "Reset
+Queue Statistics".
 """
 
 from __future__ import annotations

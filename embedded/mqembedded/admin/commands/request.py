@@ -1,7 +1,7 @@
-"""The parts that all commands share: which parameters a command takes, reading them, choosing objects, building responses.
+"""What all commands share: the parameters that a command takes, reading them, choosing objects, building responses.
 
 A ``Shape`` describes the parameters of a command; a ``Request`` is a command that fits it. Required parameters come first and
-in order, as on IBM MQ for Multiplatforms (topic "How the definitions are shown").
+in order, as on IBM MQ for Multiplatforms (IBM MQ, "How the definitions are shown").
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def settable(attributes: Iterable[Attribute]) -> tuple[Slot, ...]:
 
 
 def carried(attributes: Iterable[Attribute], values: Mapping[int, Any]) -> dict[int, Any]:
-    """Return values as PCF carries them: those of many words as lists of numbers."""
+    """Return values as PCF carries them; values of several words become lists of numbers."""
     lists = (each for each in attributes if each.many and each.selector in values)
     return {**values, **{each.selector: each.numbers(values[each.selector]) for each in lists}}
 
@@ -134,7 +134,7 @@ def not_known(parameter: Parameter) -> PCFError:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A command's parameters by identifier, its filter, and its user."""
+    """The parameters of a command by identifier, its filter, and its user."""
 
     parameters: Mapping[int, Parameter]
     filter: Parameter | None = None
@@ -163,12 +163,12 @@ class Request:
         return parameter.value
 
     def replaces(self) -> bool:
-        """Whether MQIACF_REPLACE asks for replacing."""
+        """Whether MQIACF_REPLACE says to replace."""
         allowed = (cf.MQRP_YES, cf.MQRP_NO)
         return self.integer(cf.MQIACF_REPLACE, allowed, cf.MQRP_NO, cf.MQRCCF_REPLACE_VALUE_ERROR) == cf.MQRP_YES
 
     def values(self, *but: int) -> dict[int, ObjectValue]:
-        """Return all parameters except ``but``, which are attributes to set, by selector."""
+        """Return the attributes to set, by selector: all parameters except ``but``."""
         values: dict[int, ObjectValue] = {}
         for identifier, parameter in self.parameters.items():
             if identifier in but:
@@ -185,7 +185,7 @@ class Request:
         return values
 
     def selectors(self, identifier: int, specials: Iterable[int] = ()) -> frozenset[int] | None:
-        """Return the attributes that a list asks for; None for all attributes.
+        """Return the selectors of a list; None for all attributes.
 
         Each selector must exist in the MQI or in PCF. Whether the object has that attribute is not checked here.
         """

@@ -1,7 +1,7 @@
 """Commands about current activity: the status of queues, their open handles, connections, server-connection channels.
 
-Source: IBM MQ, topics "Inquire Queue Status", "Inquire Connection", "Inquire Channel Status", with their response topics. The
-process of a connection is the application's here; on IBM MQ it is the channel's.
+Source: IBM MQ, "Inquire Queue Status", "Inquire Connection", "Inquire Channel Status", with their response topics. The process
+of a connection is the application's here; on IBM MQ it is the channel's.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LENGTHS = {
     cf.MQCACH_CHANNEL_NAME: mq.MQ_CHANNEL_NAME_LENGTH,
     cf.MQCACH_CONNECTION_NAME: mq.MQ_CONN_NAME_LENGTH,
 }
-# Where PutDate and PutTime are in an MQMD.
+# The places of PutDate and PutTime in an MQMD.
 _PUT_DATE = slice(304, 318)
 
 QUEUE_STATUS = Shape(
@@ -142,7 +142,7 @@ def stop_connection(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def channel_status(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_CHANNEL_STATUS: one response for each connection, because none share a socket, and for a stopped channel."""
+    """MQCMD_INQUIRE_CHANNEL_STATUS: one response for each connection, as none share a socket, and one for a stopped channel."""
     generic = request.text(cf.MQCACH_CHANNEL_NAME, mq.MQ_CHANNEL_NAME_LENGTH)
     check_generic(generic)
     wanted = request.selectors(cf.MQIACH_CHANNEL_INSTANCE_ATTRS)
@@ -157,7 +157,7 @@ def channel_status(q_mgr: QueueManager, request: Request) -> list[Row]:
         values: dict[int, object] = {
             cf.MQIACH_CHANNEL_STATUS: cf.MQCHS_STOPPING if found.quiescing else cf.MQCHS_RUNNING,
             cf.MQIACH_HB_INTERVAL: origin.heartbeats.interval_s,
-            # "0: the channel runs as before version 7" (topic "DISPLAY CHSTATUS").
+            # "0: the channel runs as before version 7" (IBM MQ, "DISPLAY CHSTATUS").
             cf.MQIACH_CURRENT_SHARING_CONVS: min(1, origin.heartbeats.conversations),
             cf.MQIACH_MAX_SHARING_CONVS: origin.heartbeats.conversations,
             cf.MQCACH_CONNECTION_NAME: origin.conn_name,

@@ -1,7 +1,7 @@
 """Commands about subscriptions and their status.
 
-Source: IBM MQ, topics "Change, Copy, and Create Subscription", "Delete Subscription", "Inquire Subscription", "Inquire
-Subscription Status" (q088060). Subscriptions are chosen by name or by identifier. Unverified: 2428 if none is found.
+Source: IBM MQ, "Change, Copy, and Create Subscription", "Delete Subscription", "Inquire Subscription", "Inquire Subscription
+Status". Subscriptions are chosen by name or by identifier. Unverified: 2428 if none is found.
 """
 
 from __future__ import annotations

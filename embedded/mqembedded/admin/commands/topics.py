@@ -1,8 +1,7 @@
 """Commands about topic objects, and the status of topics.
 
-Source: IBM MQ, topics "Change, Copy, and Create Topic" (q087060), "Delete Topic", "Inquire Topic", "Inquire Topic Names",
-    "Inquire Topic Status", "Clear Topic String". The status is that of one topic string. Unverified: 3308 for a topic string
-    that is unknown.
+Source: IBM MQ, "Change, Copy, and Create Topic", "Delete Topic", "Inquire Topic", "Inquire Topic Names", "Inquire Topic
+    Status", "Clear Topic String". The status is that of one topic string. Unverified: 3308 for a topic string that is unknown.
 """
 
 from __future__ import annotations
