@@ -30,8 +30,8 @@ import tenacity
 import mqgroups
 import mqgroups.connection.retry
 import mqgroups.get.cursor
-import mqgroups.status.units_of_work
 import mqgroups.status.owner
+import mqgroups.status.units_of_work
 from embedded_tests.fix_mqi import OK, Connection, delete, failed
 from mqembedded import constants as mqi
 from mqgroups.connection.holder import connection_of

@@ -349,7 +349,7 @@ def test_who_has_what_a_principal_is_given(owner, mq, finding):
     """``queues.mqsc`` has given authorities to PRINCIPAL('app'). MATCH(MEMBERSHIP) shows those of his groups, too."""
     if mq.user is None:
         pytest.skip("the tests connect without a user, to whom nothing was given")
-    client = MQSCClient(connection_of(owner.qmgr))
+    client = PCFClient(connection_of(owner.qmgr))
     try:
         _, texts = client.run(
             f"DISPLAY AUTHREC PROFILE('MQTEST.**') OBJTYPE(QUEUE) PRINCIPAL('{mq.user}') MATCH(MEMBERSHIP)"
