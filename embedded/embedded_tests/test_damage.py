@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from embedded_tests.tables import table
-from mqembedded.store.files import DATABASE, StoreError
+from mqembedded.store.files import DATABASE, StoreError, StoreFiles
 from mqembedded.store.rows import StoredObject
 from mqembedded.store.store import Store
 
@@ -266,6 +267,18 @@ def test_a_directory_is_one_servers_at_a_time(tmp_path):
         Store(tmp_path, "QM1")
     store.close()
     Store(tmp_path, "QM1").close()
+
+
+def test_a_stop_that_fails_closes_the_database(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, "no space left")
+
+    store = Store(tmp_path, "QM1")
+    monkeypatch.setattr(StoreFiles, "mark_closed", full)
+    with pytest.raises(OSError, match="no space left"):
+        store.close()
+    with pytest.raises(sqlite3.ProgrammingError, match="closed database"):
+        store._db.execute("SELECT 1")
 
 
 # --- who may read it

@@ -368,10 +368,9 @@ class Store:
 
     def _end(self, db: sqlite3.Connection) -> None:
         """Close a database. The marker is removed first, if the journal is empty; closing deletes the journal."""
-        with contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
+        with contextlib.closing(db), contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
             if db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0:
                 self._files.mark_closed()
-        db.close()
 
 
 def _create(files: StoreFiles, q_mgr_name: str) -> None:

@@ -41,6 +41,8 @@ def wrong_with_manifests(seen: Iterable[Seen], checkpoint: Path) -> list[str]:
 
     A driver that died before the first offset was logged leaves a manifest of a source that nobody knows.
     """
+    if not list((checkpoint / "offsets").glob("[0-9]*")):
+        return ["the checkpoint has no offset"]
     last = json.loads(_last_log(checkpoint / "offsets").read_text().splitlines()[-1])
     named = {last["manifest"], *last["pending"]}
     source = bytes.fromhex(last["source"])
