@@ -533,7 +533,7 @@ MUTATIONS = (
         "stalled = Cause.SILENT if", "stalled = Cause.STOPPED if",
         "tests/operate/test_night.py -k hangs"),
     Mutation("a gap behind what a consumer has committed is found", "operate/rules/judgement.py",
-        "        if group.first > Place(record.msg_seq_number + 1, record.offset):", "        if False:",
+        "        if group.first > MessagePlace(record.msg_seq_number + 1, record.offset):", "        if False:",
         "tests/operate/test_night.py -k behind"),
     Mutation("a pipe that has lost a record is found", "operate/rules/judgement.py",
         "        return found != get.outgoing", "        return False",

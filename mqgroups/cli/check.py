@@ -154,7 +154,6 @@ def _show(report: Report, status: SeenOwner, contradictions: Sequence[Finding], 
 
 
 def _lines(status: SeenOwner) -> list[str]:
-    """Return the lines to print."""
     record = status.record
     state = status.state
     lines = [f"{status.role} {status.name}: {state.value}: {state.means}", f"status queue  {status.status_queue}"]

@@ -63,7 +63,7 @@ class Commands(click.Group):
 
 
 def table_lines(listing: Listing[Row], rows: Sequence[Row]) -> tuple[list[str], list[str]]:
-    """Return a table as lines, none without rows, without blanks at their ends; and the columns that it has no room for."""
+    """Return the lines of a table, none without rows, and the columns that it has no room for."""
     if not rows:
         return [], []
     shown = console()

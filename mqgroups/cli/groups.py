@@ -205,7 +205,6 @@ def _show_groups(report: Report, sight: Sight, order: Order, q_mgr: QueueManager
 
 
 def _summary(lists: Iterable[GroupList]) -> list[str]:
-    """Return what there is, in a few lines."""
     found = list(lists)
     counts = sum((each.counts for each in found), Counter[GroupState]())
     gone = sum(len(each.gone) for each in found)

@@ -57,7 +57,6 @@ class _Main(Commands):
 
 
 def _help_connection(ctx: click.Context, _parameter: click.Parameter, asked: bool) -> None:
-    """Show the options of a connection."""
     if asked and not ctx.resilient_parsing:
         from mqgroups.cli.connection import explained
 

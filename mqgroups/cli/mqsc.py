@@ -23,7 +23,6 @@ Part = Literal["status", "roles", "spark", "all", "development"]
 
 
 def _users(_context: click.Context, _parameter: click.Parameter, values: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Return the users of roles."""
     known = roles(_templates()[1])
     for role, user in values:
         if role not in known or "'" in user:

@@ -23,7 +23,7 @@ Decorator = Callable[[Command], Command]
 
 
 def checked(metavar: str, check: Callable[[Any], object], read: Callable[[str], Any] = str) -> Callable[[str], Any]:
-    """Return an option's type: what a check of settings refuses is refused with the option's name, before connecting."""
+    """Return an option's type. It refuses what a check of settings refuses, with the option's name, before connecting."""
 
     def convert(text: str) -> Any:
         value = read(text)

@@ -43,7 +43,7 @@ class Report:
         self._has_rows = False
 
     def print(self, *found: str | Text, wrap: bool = True) -> None:
-        """Print texts; ``wrap``: not in lines that somebody may copy. With JSON nothing is printed."""
+        """Print texts. ``wrap`` breaks them at blanks: not for lines that somebody may copy. With JSON nothing is printed."""
         if self.is_json:
             return
         for each in found:

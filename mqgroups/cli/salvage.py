@@ -40,7 +40,6 @@ def _accept(*doubts: str) -> Callable[[Any], Any]:
 
 
 def _group_id(value: str) -> bytes:
-    """Return the bytes of a GroupId in hexadecimal digits."""
     if not re.fullmatch(f"[0-9a-fA-F]{{{2 * GROUP_ID_LENGTH}}}", value):
         raise click.BadParameter(
             f"{value!r} is not {2 * GROUP_ID_LENGTH} hexadecimal digits; `mqgroups groups --group DIGITS` prints all"
@@ -49,7 +48,6 @@ def _group_id(value: str) -> bytes:
 
 
 def _checkpoint(value: str) -> Any:
-    """Return the value of a JSON text."""
     try:
         return json.loads(value)
     except (ValueError, RecursionError) as error:

@@ -56,7 +56,6 @@ class WatchPages:
 
     @property
     def by_path(self) -> Mapping[str, Callable[[], Page]]:
-        """The pages by path."""
         return {
             "/": lambda: Page(_HTML, content_type="text/html; charset=utf-8", headers=_HEADERS),
             "/look.json": self._look,

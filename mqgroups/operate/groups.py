@@ -153,7 +153,6 @@ class GroupList(GroupStore):
     """
 
     def __init__(self, connection: Connection, queue: str) -> None:
-        """Begin without groups."""
         super().__init__()
         self._connection = connection
         self._owners: Mapping[bytes, tuple[SeenOwner, ...]] = {}
@@ -214,7 +213,7 @@ class GroupList(GroupStore):
 
 
 def _at_work(cause: Cause, group: GroupInspection, look: SecondLook) -> Cause | None:
-    """Return what an owner did while the queue was browsed, or does in a unit of work, if the group only seems to be wrong."""
+    """Return the cause of a group that only seems to be wrong: an owner has gone on, or works on it in a unit of work."""
     if cause.look == "got" and look.may_be_being_got(group):
         return Cause.GETTING
     if cause.look == "put" and look.has_moved_on(group):

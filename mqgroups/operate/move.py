@@ -194,7 +194,7 @@ def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[SeenOwne
 def _check_producers_seen(
     connection: Connection, owners: SeenOwners, group: GroupInspection, accepted: Collection[Obstacle]
 ) -> None:
-    """Raise CannotSalvage if a producer that was not seen may put the rest of the group."""
+    """Raise CannotSalvage if a producer whose record was not seen may put the rest of the group."""
     if not group.needs_producer:
         return
     found = ""

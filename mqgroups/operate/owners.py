@@ -50,7 +50,7 @@ class SeenOwners:
     is_listed: bool = True
 
     def of_queues(self, queues: Collection[str]) -> SeenOwners:
-        """Return the owners whose record or anchor names one of these queues; those that may be others are named as unseen."""
+        """Return the owners whose record or anchor names one of these queues. Those whose queue is not known are unseen."""
         found = tuple(each for each in self.owners if each.queue in queues)
         unknown = [each for each in self.owners if not each.queue and each.state is not OwnerState.CLEAN]
         if not unknown:

@@ -125,7 +125,7 @@ class QueueLook:
         yield ok(f"groups on {self.queue}", f"{in_order:,} group{'' if in_order == 1 else 's'} in order or at work")
 
     def deals_with(self) -> set[str]:
-        """Return the status queues whose lost records are what the groups lack: one finding says both."""
+        """Return the status queues whose lost records the groups lack: one finding is enough for both."""
         return {owner.status_queue for each in self.first.values() for owner in may_have_lost(each)}
 
     def largest(self) -> int:
@@ -154,7 +154,7 @@ class QueueLook:
 
 
 def pipe_findings(producer: SeenOwner, consumer: SeenOwner) -> Iterator[Finding]:
-    """Yield that the two records of a name are of a pipe, and not of one commit."""
+    """Yield a finding if the two records of a name are of a pipe, and not of one commit."""
     found = judged(None, [consumer], Surroundings(BrowsedInstance("", consumer.queue, hidden=0), [producer, consumer]))
     if found.cause is Cause.PIPE:
         yield _finding(found)

@@ -157,7 +157,7 @@ def salvage_owner(
 
 @dataclass(slots=True, kw_only=True)
 class _Rebuild:
-    """One salvage, as ``salvage_owner`` was asked for it, with all its attempts; each writes a record with the same mark."""
+    """One call of ``salvage_owner``, with all its attempts. Each writes a record with the same mark."""
 
     connection: Connection
     role: Role
@@ -309,7 +309,7 @@ class _Rebuild:
         ended: StatusRecord | None,
         moved: Collection[StatusRecord],
     ) -> StatusRecord | None:
-        """Return the record to write; without an interrupted group that of none, for a checkpoint that is given back."""
+        """Return the record to write. Without an interrupted group it has only the checkpoint that is given, if one is."""
         if where is None and self.checkpoint is None:
             return None
         group, position = where or (None, GroupPosition())

@@ -110,7 +110,7 @@ def _no_cap(severity: Severity, why: str) -> tuple[_Rule, _Rule]:
 
 
 def _long_enough(why: str) -> _Rule:
-    """Return the rule on MAXMSGL of what the messages of a queue pass; 0 is no limit."""
+    """Return the rule on MAXMSGL of an object that the messages of a queue pass. 0 is no limit."""
     found = "MAXMSGL(%(MAXMSGL)s), and the queue's is %(Q.MAXMSGL)s"
     needs, mends = "MAXMSGL Q.MAXMSGL", "MAXMSGL(%(Q.MAXMSGL)s)"
     return _Rule("MAXMSGL", needs, lambda most, of: not most or of <= most, found, why, mends)

@@ -36,7 +36,7 @@ def remedy(judgement: Judgement) -> list[str]:
 
 
 def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
-    """Return the lines that mend an owner's status queue; none if its group says what is to be done, or if nothing is."""
+    """Return the lines that mend an owner's status queue; none if nothing is to be done, or if its group says what."""
     if owner.state is OwnerState.VERSION:
         return ["start the version of mqgroups that has written the record; do not move or remove it"]
     if owner.is_shared:
@@ -150,7 +150,7 @@ def _finish(judgement: Judgement) -> Iterator[str]:
 
 
 def _move(judgement: Judgement, setting: str = "") -> Iterator[str]:
-    """Yield how an operator sets the group aside; ``setting``: that by which its consumer would."""
+    """Yield how an operator sets the group aside; ``setting``: the one with which its consumer would do it."""
     yield from _finish(judgement)
     yield from _moved(judgement)
     if (consumer := judgement.consumer) is not None:
