@@ -1,4 +1,4 @@
-"""Settings of connections, producers, consumers and pipes: each is said once, as a field (``setting.py``).
+"""Settings of connections, producers, consumers and pipes, each defined once, as a field (``setting.py``).
 
 Not here: names that queues and owners may have (``names.py``).
 """
@@ -31,19 +31,19 @@ from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK
 STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
 SHARED_STATUS_MODEL = "MQGROUPS.SHARED.STATUS.MODEL"
 CLAIM_MODEL = "MQGROUPS.CLAIM.MODEL"
-# The default segment length of a stream: below every default limit on the length of a message.
+# The default segment length of a stream, below all default limits of message lengths.
 SEGMENT_BYTES = 1_048_576
 
 
 class Codec(Protocol):
-    """What ``codec=`` accepts: makes values of message data.
+    """The objects that ``codec=`` accepts: they make values of message data.
 
-    Data of format MQSTR is a ``str``, decoded by the message's CCSID. All other data is ``bytes``. Text in a CCSID without a code
-    page never gets here (``errors.CcsidUnknown``).
+    Data of format MQSTR is a ``str``, decoded by the message's CCSID. All other data is ``bytes``. Text in a CCSID without a
+    code page never gets to a codec (``errors.CcsidUnknown``).
     """
 
     def decode(self, data: Any, /) -> Any:
-        """Return the value. ValueError means that the data is invalid; only the text of ``errors.NotDecoded`` is shown."""
+        """Return the value. ValueError means that the data is invalid; only the text of an ``errors.NotDecoded`` is shown."""
 
 
 def _check_every(_what: str, value: int | Every) -> None:
@@ -51,7 +51,7 @@ def _check_every(_what: str, value: int | Every) -> None:
 
 
 def every(commit_every: int | Every) -> Every:
-    """Return ``commit_every`` as an ``Every``; a plain number counts messages, and the unit of work ends after a minute too.
+    """Return ``commit_every`` as an ``Every``. A number counts messages; the unit of work then also ends after a minute.
 
     Raises:
         ConfigurationError: it is not a positive number.
@@ -88,7 +88,7 @@ def _check_ccsid(what: str, ccsid: bool | int) -> None:
         raise ConfigurationError(f"{what} must be True, False or a CCSID (1 to 65534), got {ccsid!r}")
 
 
-# Settings that options of Spark are, too.
+# Settings that are also options of Spark.
 Users = Annotated[Collection[str], _check_users]
 Priority = Annotated[int | None, Whole(0, 9)]
 
@@ -98,22 +98,22 @@ class Owning(Settings):
     """Settings of every owner of a name.
 
     Attributes:
-        name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. One instance of a name works at a
-            time.
-        commit_every: how many messages a unit of work has at most; after a minute it ends too. Or ``Every(messages=, bytes=,
-            seconds=)``, which has only the limits that are given. A pipe counts the messages that it gets, and its units of work
+        name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. Only one program at a time can work
+        under a name.
+        commit_every: the most messages in a unit of work, which also ends after a minute. Or ``Every(messages=, bytes=,
+            seconds=)``, with only the limits that are given. A pipe counts the messages that it gets, and its units of work
             also end before they exceed MAXUMSGS.
-        status_model: the model queue that the status queue is made from if it does not exist.
+        status_model: the model queue from which a missing status queue is made.
         status_layout: how status records are kept. ``"classic"`` gets the old record whenever it puts a new one; ``"segmented"``
             puts records as segments of one message, which saves that MQGET. Not on z/OS. The layout can be changed at any
             restart.
         owner_wait_s: how long to wait for another owner of the same name to end, seconds.
-        record_users: users whose status records are believed besides those of this program's own user. For example operators, or
-            the user that the program ran under before. As UserIdentifier of MQMD has them, up to 12 characters.
+        record_users: users whose status records are believed, besides this program's own user: for example operators, or the
+            program's former user. They are written as in UserIdentifier of MQMD, with up to 12 characters.
         on_resume: called once, before the producer or consumer is returned, if an interrupted group was found. If it raises an
             error, so does that call.
-        on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it raises an
-            error, so does the call during which this happened; ``group()`` goes on after the last commit.
+        on_in_doubt: called once for each MQCMIT of messages without an answer, as soon as the outcome is known. If it raises an
+            error, so does the call during which this happened; ``group()`` continues after the last commit.
         on_progress: called after each commit of messages, with what is committed (``Progress``). If it raises an error, so does
             the call that committed; the commit stands.
     """
@@ -149,18 +149,18 @@ class Putting(Owning):
     """Settings of producers and pipes.
 
     Attributes:
-        full_wait_s: how long to wait for room on a full queue, until puts are no longer inhibited, or until a cluster that is
-            refreshed knows the queue again, seconds.
-        persistence: of the messages. If they are not persistent, a restart of the queue manager loses them, and the rest of their
-            group cannot be consumed.
+        full_wait_s: seconds to wait while the queue is full, inhibited for puts, or unknown because its cluster is being
+        refreshed.
+        persistence: of the messages. A restart of the queue manager loses messages that are not persistent, and the rest of
+            their group cannot be consumed.
         priority: of the messages, 0 to 9; by default the queue's.
-        bind: how to bind to an instance of a cluster queue; ignored for other queues. ``"group"``: an instance is chosen for each
-            group (MQOO_BIND_ON_GROUP). ``"open"``: one for all groups, until the producer is closed or reconnects. DEFBIND is not
-            used. An interrupted group always goes on at its instance.
-        put_response: ``"async"`` does not wait for the queue manager at each message (MQPMO_ASYNC_RESPONSE). It is faster, most
-            if a round trip takes long. All messages are confirmed before their unit of work is committed. After a failure it is
-            put again synchronously, so that errors are the same, and name the message. ``"sync"`` waits at each message; so does
-            every producer on a wrapped connection and over local bindings.
+        bind: how to bind to an instance of a cluster queue; ignored for other queues. ``"group"``: an instance is chosen for
+            each group (MQOO_BIND_ON_GROUP). ``"open"``: one for all groups, until the producer is closed or reconnects. DEFBIND
+            is not used. An interrupted group always continues at its instance.
+        put_response: ``"async"`` does not wait for the queue manager at each message (MQPMO_ASYNC_RESPONSE). This is faster,
+            most of all over a slow network. All messages are confirmed before their unit of work is committed. After a failure
+            the unit of work is put again synchronously, so errors are the same, and name the message. ``"sync"`` waits at each
+            message, as every producer does on a wrapped connection and over local bindings.
     """
 
     full_wait_s: float = 30.0
@@ -182,19 +182,20 @@ class Getting(Owning):
     Attributes:
         wait_s: how long to wait for the next group before the iteration ends, seconds; ``None`` waits for ever.
         group_wait_s: how long to wait for the next message inside a group before ``GroupStalled``, seconds.
-        complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE), so that one
-            that never is does not keep back the others.
-        convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. What it cannot
-            convert comes as it is, with its own CCSID. A message for the backout queue is moved as it was converted.
+        complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE). Then a group
+            that never becomes complete does not hold up the others.
+        convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. Text that cannot
+        be converted comes as it is, with its own CCSID. A message for the backout queue is moved converted.
         codec: makes ``message.value`` of message data: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object with
-            ``decode(data)``, which gets ``str`` for text. A message that it cannot decode (ValueError) is poison; text in a CCSID
-            without a code page ends the loop with ``CcsidUnknown``, and is poison when its backout count has reached BOTHRESH.
-        poison: what to do with a message that makes its consumer fail whenever it is processed. It is detected only if the queue
-            has a BOTHRESH. ``"halt"`` raises ``PoisonMessage``; ``"quarantine"`` moves the rest of its group to the queue's
-            BOQNAME and raises ``GroupQuarantined``.
+            ``decode(data)``, which gets ``str`` for text. A message that cannot be decoded (ValueError) is poison. Text in a
+            CCSID without a code page ends the loop with ``CcsidUnknown``, and is poison when its backout count has reached
+            BOTHRESH.
+        poison: what to do with a message that makes its consumer fail whenever it is processed. This is noticed only if the
+            queue has a BOTHRESH. ``"halt"`` raises ``PoisonMessage``; ``"quarantine"`` moves the rest of its group to the
+            queue's BOQNAME and raises ``GroupQuarantined``.
         stalled: what to do with a group whose next message did not arrive within ``group_wait_s``. ``"halt"`` raises
-            ``GroupStalled``, at each start. ``"quarantine"`` waits once more; if nothing of the group has changed on the queue,
-            it moves the rest to the queue's BOQNAME and raises ``GroupQuarantined``.
+            ``GroupStalled``, at each start. ``"quarantine"`` waits once more; if the group has not changed on the queue, it
+            moves the rest to the queue's BOQNAME and raises ``GroupQuarantined``.
         on_abandon: called with the ``GroupAbandoned`` error of an abandoned group, before that group is committed, to undo its
             effects durably. If it raises an error, the group comes again.
     """
@@ -248,7 +249,7 @@ class OfOneQueue(Owning):
 
     @property
     def hooks(self) -> Hooks:
-        """The functions that are told of recovery and progress."""
+        """The functions that hear of recovery and progress."""
         return Hooks(self.on_resume, self.on_in_doubt, self.on_progress)
 
     def check_together(self) -> None:
@@ -266,11 +267,11 @@ class Producing(Putting, OfOneQueue):
     """Settings of a group producer.
 
     Attributes:
-        segment_bytes: put messages that are longer than this as segments of this length; a unit of work may end between two
-            segments. By default only streams are put in segments, of 1 MiB. Not on z/OS.
+        segment_bytes: put longer messages as segments of this length; a unit of work may end between two segments. By default
+        only streams are put in segments, of 1 MiB. Not on z/OS.
         interrupted: what becomes of an interrupted group. ``"resume"``: the program puts the rest of it, now or after its next
-            start. ``"abandon"``: it is abandoned, for programs whose input is gone then, such as a request. That is done when an
-            exception leaves its block; otherwise at the next start, or when the next group begins.
+            start. ``"abandon"``: the group is abandoned, for programs whose input, such as a request, is then gone. That
+            happens when an exception leaves its block; otherwise at the next start, or when the next group begins.
     """
 
     role = Role.PUT
@@ -290,10 +291,10 @@ class Consuming(Getting, OfOneQueue):
     """Settings of a group consumer.
 
     Attributes:
-        max_message_length: the longest message to accept, bytes. The buffer starts smaller and grows as needed. A longer message
-            raises ``MessageTooLong``; ``poison="quarantine"`` moves it, for which it is got once.
-        stream: get a message that was put in segments one segment at a time (``Message.chunks``), with syncpoints between them,
-            instead of reassembled. ``data`` of such a message is then its first segment only.
+        max_message_length: the longest message to accept, with its properties, bytes. The buffer starts smaller and grows as
+            needed. A longer message raises ``MessageTooLong``; ``poison="quarantine"`` moves it.
+        stream: get the segments of a message one at a time (``Message.chunks``), with syncpoints between them, instead of the
+            whole message. ``data`` of such a message is its first segment.
     """
 
     role = Role.GET
@@ -374,14 +375,14 @@ class Connecting(ConnectArguments):
 
     Attributes:
         connect_wait_s: how long to retry while the queue manager is not available, seconds; 0 tries once.
-        reconnect_wait_s: how long to retry when the connection is lost, seconds, whatever MQCONNX answers. Then producers and
-            consumers redo their unit of work if it was not committed. 0 does not reconnect: the application has to.
+        reconnect_wait_s: how long to retry when the connection is lost, seconds, whatever MQCONNX answers. Producers and
+            consumers then redo a unit of work that was not committed. With 0 the application has to reconnect.
         sleep: the function that waits between two tries.
-        trace: which OpenTelemetry spans producers and consumers make: one for each unit of work (``"unit of work"``), also one
-            for each message (``"message"``), or none (``"off"``). Metrics do not depend on this.
+        trace: the OpenTelemetry spans of producers and consumers: one for each unit of work (``"unit of work"``), also one for
+            each message (``"message"``), or none (``"off"``). Metrics do not depend on this.
         propagate: put messages with the trace context of their span, as message properties ``traceparent`` and ``tracestate``;
-            with ``trace="off"``, of the application's own span. Consumers that pass no message handle then get an MQRFH2 in front
-            of the data, unless PROPCTL prevents it; this package's consumers remove it.
+            with ``trace="off"``, of the application's own span. Other programs that pass no message handle then get an MQRFH2
+            in front of the data, unless PROPCTL prevents that; this package's consumers remove it.
     """
 
     connect_wait_s: float = 0.0
