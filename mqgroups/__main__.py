@@ -9,7 +9,7 @@ _NEEDED = ("click", "rich")
 
 
 def main() -> None:
-    """Run the command; if a package that it needs is missing, exit with a message that names the package."""
+    """Run the command. If a package is missing, exit with a message that names it."""
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         extras = "ibmmq,demo" if sys.argv[1:2] == ["demo"] else "cli"

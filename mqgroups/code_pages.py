@@ -1,16 +1,16 @@
-"""CCSIDs and their code pages: which codec of Python reads and writes text in a coded character set.
+"""CCSIDs and their code pages: the codec of Python for each coded character set.
 
-Facts only, like ``mqi.constants``; the tests compare them with the C
-library's own tables. Not here: byte order marks, errors (``mqi/text.py``), and what a queue manager converts.
+Tests compare these tables with those of the C library. Not here: byte order marks, errors (``mqi/text.py``), and what a queue
+manager converts.
 
-Source: IBM's Character Data Representation Architecture. A page that is only called differently in Python is in ``_NAMES``, an
-EBCDIC page that Python lacks in ``_EBCDIC``. Every other CCSID is asked of Python as ``cp<CCSID>``, so an application can add a
-page by ``codecs.register``. There are no tables here for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388,
-933, 1364, 937, 1371): each has some ten thousand characters, in no order that a rule describes.
+Source: IBM's Character Data Representation Architecture. ``_NAMES`` has pages with other names in Python, ``_EBCDIC`` has
+EBCDIC pages that Python lacks. The codec of any other CCSID is Python's ``cp<CCSID>``, so an application can add a page by
+``codecs.register``. There are no tables here for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388, 933,
+1364, 937, 1371): each has some ten thousand characters, which follow no rule.
 
-Considered: the package ebcdic from PyPI, instead of the tables. It is pure Python and well kept, but text in the usual pages
-would depend on an optional package. It reads X'15' as a line feed, lacks 1153 to 1158, and has no mixed pages either. An
-application that imports it has its other pages (290, 420, 833, 838, 1097) here too.
+The package ebcdic of PyPI was considered instead of the tables. It is pure Python and maintained, but usual pages would then
+depend on an optional package. It reads X'15' as a line feed, lacks 1153 to 1158, and has no mixed pages either. If an
+application imports it, its other pages (290, 420, 833, 838, 1097) work here, too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ UTF_8 = 1208
 # In the byte order of Encoding; 1202 is always little-endian.
 UTF_16 = frozenset({1200, 13488, 17584})
 _UTF_16_LE = 1202
-# Where a codec differs from IBM's page, a comment says so.
+# A comment says where a codec differs from IBM's page.
 _NAMES = {
     UTF_8: "utf-8",
     _UTF_16_LE: "utf-16-le",
@@ -68,8 +68,8 @@ _NAMES = {
     # Windows' pages with the euro, as Python has them under their old numbers.
     **{5346 + number: f"cp{1250 + number}" for number in range(9)},
 }
-# A page as another one, of this table or else Python's, with differences: two digits for the byte, and its character.
-# The C library's 278 and 871 each have two characters exchanged; Python's 273 has another macron.
+# Each page is another page (of this table or of Python) with differences: two digits for the byte, and its character. The C
+# library's 278 and 871 each have two characters exchanged; Python's 273 has another macron.
 _EBCDIC: dict[int, tuple[int | str, str]] = {
     273: ("cp273", "bc¯"),
     277: (500, "47} 4a# 5a¤ 5bÅ 67$ 6aø 70¦ 7bÆ 7cØ 80@ 9c{ 9e[ 9f] a1ü c0æ d0å dc~"),

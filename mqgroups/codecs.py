@@ -3,7 +3,7 @@
     group.put(mqgroups.codecs.json.encode({"order": 815}))
     qmgr.group_consumer("ORDERS", name="SINK", codec=mqgroups.codecs.json)        message.value == {"order": 815}
 
-``text`` and ``json`` are here. Every other object with ``decode`` is a codec too (``mqgroups.settings.Codec``).
+``text`` and ``json`` are here. Any other object with ``decode`` is a codec, too (``mqgroups.settings.Codec``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Text:
     """``str``, by the message's CCSID. ``group.put`` takes ``str`` as it is."""
 
     def decode(self, data: str | bytes) -> str:
-        """Return text; data of a message that is not text must be UTF-8, perhaps with a mark. Raises NotDecoded if it is not."""
+        """Return text. Data without format MQSTR must be UTF-8, perhaps with a byte order mark, else raises NotDecoded."""
         if isinstance(data, str):
             return data
         try:
@@ -29,10 +29,10 @@ class Text:
 
 
 class JSON:
-    """JSON values as text. Only what JSON defines: no NaN, and keys become ``str``. A message without data is ``None``."""
+    """JSON values as text, as JSON defines them: no NaN, and keys become ``str``. A message without data is ``None``."""
 
     def encode(self, value: Any) -> str:
-        """Return JSON text; raises MessageRefused if JSON has no such value."""
+        """Return JSON text; raises MessageRefused for a value that JSON does not have."""
         try:
             return _json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Every error this package raises, arranged by who has to act. A class exists if a program would react in its own way.
+"""All errors of this package, arranged by who has to act. There is a class for each kind that programs handle differently.
 
     MQGroupsError
      ├─ Stopped                     nobody has to act: `stop()` was called in the middle of a group
@@ -7,10 +7,10 @@
      │   ├─ GroupUsage              a call came at the wrong moment
      │   ├─ EmptyGroup              a group was ended without its last message
      │   ├─ ForeignSyncpoint        other code ended the unit of work of a shared connection
-     │   ├─ NotDecoded              the data of a message is not what a codec or the CCSID says (also a ValueError)
+     │   ├─ NotDecoded               the data of a message does not fit its codec or CCSID (also a ValueError)
      │   └─ MessageRefused          a payload, a property, a format or a CorrelId is not valid (also a ValueError)
      ├─ StatusError                 an operator must act: a status queue or a group is damaged; nothing was changed
-     │   ├─ StatusQueueUnusable     the status queue is not well defined, or its record is damaged, gone or another owner's
+     │   ├─ StatusQueueUnusable     the status queue is badly defined, or its record is damaged, gone or another owner's
      │   ├─ QueueManagerChanged     another queue manager than before answered, or got a message of a group
      │   ├─ GroupPropertiesLost     the record of an interrupted group does not have its properties
      │   ├─ GroupIncomplete         a message of the group is not the next in sequence
@@ -23,20 +23,21 @@
          ├─ MessagesTaken           after a lost connection, another consumer got the messages
          ├─ GroupAbandoned          the producer ended a group without completing it
          ├─ PoisonMessage           a message fails whenever it is processed, or cannot be decoded or joined
-         ├─ GroupQuarantined        such a message, or what is behind one that did not come, went to the backout queue
+         ├─ GroupQuarantined        the rest of a group, from a poison or missing message on, was moved to the backout queue
          ├─ GroupStalled            the next message of a group did not arrive in time
          └─ MQIError                a verb failed: verb, object name, completion code, reason code
              ├─ ConnectionBroken    the connection is gone; the queue manager backs out the unit of work
              ├─ CommitOutcomeUnknown    MQCMIT failed, and may or may not have committed
              ├─ NotAuthorised       2035
              ├─ QueueMissing        2085
-             ├─ QueueUnavailable    it stayed full or inhibited, or its handles were lost again and again
+             ├─ QueueUnavailable    the queue stayed full or inhibited, or its handles were lost repeatedly
              ├─ MessageTooLong      2010, 2030, 2031, 2218
              └─ OwnerActive         2042 on a status queue: the name is in use
 
-Where operators need to know more, ``because`` says it in a word; ``clears_up`` tells supervisors what to do. All errors can be
-pickled and hold values, never handles; none shows a payload or a password. After any of them a group can be resumed at its last
-commit: by ``producer.group()``, or by the consumer's next iteration. What to do about a reason code is in ``mqi/reasons.py``.
+``because`` tells operators which case it is, in a word; ``clears_up`` tells supervisors whether to restart the program. All
+errors can be pickled and hold values, never handles. No error shows a payload or a password. After any error a group can be
+resumed at its last commit: by ``producer.group()``, or by the consumer's next iteration. Remedies for reason codes are in
+``mqi/reasons.py``.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import reasons
 from mqgroups.printable import brief
 
-# Longer than each of our sentences, also if somebody else's words are in it.
+# Longer than any sentence of this package, even with somebody else's words in it.
 _LONGEST_TEXT = 10_000
 # IBM MQ, "Mapping JMS fields onto IBM MQ fields", "Expiry", "Dead-letter queues".
 NEVER_CAME = (
@@ -59,11 +60,11 @@ NEVER_CAME = (
 
 
 class MQGroupsError(Exception):
-    """The root of this package's errors. Its text is printable: names and reasons in it may be somebody else's.
+    """The root of this package's errors. The text is always printable, because names and reasons in it may come from others.
 
     Attributes:
-        because: which case of its class it is, in a word, for logs, metrics and reports; empty if a class has one case.
-        clears_up: whether a later start of the program may succeed although nobody mends anything. Start it again only then.
+        because: the case, in a word, for logs, metrics and reports; empty for a class with one case.
+        clears_up: whether a later start of the program may succeed by itself. Restart it automatically only then.
     """
 
     because: str = ""
@@ -86,15 +87,15 @@ def _rebuild(cls: type[MQGroupsError], args: tuple[Any, ...], values: dict[str, 
 
 
 class Stopped(MQGroupsError):
-    """``stop()`` was called, so the program gets or puts no more of this group. Not a failure.
+    """``stop()`` was called, so this group ends here for now. Not a failure.
 
-    What was processed or put is committed. The next start of the name resumes the group, if anything of it is committed.
+    What was processed or put is committed. If anything of the group is committed, the next start of the name resumes it.
 
     Attributes:
         owner: role and name, such as ``"get ORDERS.SINK"``.
         queue: the queue of the group.
         group_id: the interrupted group; ``MQGI_NONE`` (24 zero bytes) if no group is interrupted.
-        msg_seq_number: of the last message that is committed completely; 0 if there is none.
+        msg_seq_number: of the last message that is committed whole; 0 if there is none.
     """
 
     clears_up = True
@@ -120,7 +121,7 @@ class ConfigurationError(ApplicationError, ValueError):
 
 
 class GroupUsage(ApplicationError):
-    """A call came at a moment when it is not allowed."""
+    """A call came at the wrong moment."""
 
 
 class ForeignSyncpoint(ApplicationError):
@@ -139,18 +140,18 @@ class ForeignSyncpoint(ApplicationError):
 
 
 class MessageRefused(ApplicationError, ValueError):
-    """A payload, a property, a format name or a CorrelId is not valid for a message. Nothing of the message was put."""
+    """A payload, a property, a format name or a CorrelId is not valid. Nothing of the message was put."""
 
 
 class NotDecoded(ApplicationError, ValueError):
     """The data of a message is invalid. Codecs and ``message.text`` raise it, with a text that does not show the data.
 
-    A consumer that decodes messages treats such a message as poison, with the text as the reason, and does not raise it.
+    If a consumer decodes messages, it does not raise this error, but treats the message as poison, with the text as reason.
     """
 
 
 class EmptyGroup(ApplicationError):
-    """A group was ended without a last message: nothing was put in it, or nothing since it was resumed."""
+    """A group was ended without a last message: nothing was put, or nothing since the group was resumed."""
 
 
 class StatusError(MQGroupsError):
@@ -158,7 +159,7 @@ class StatusError(MQGroupsError):
 
     Attributes:
         status_queue: its name.
-        found, expected: values that the message compares; ``None`` if it compares none.
+        found, expected: the values that the message compares; ``None`` if there are none.
     """
 
     def __init__(self, message: str, *, status_queue: str, found: object = None, expected: object = None) -> None:
@@ -179,11 +180,11 @@ class StatusQueueUnusable(StatusError):
     Attributes:
         because: ``"definition"``: the queue is missing and cannot be made, is of the wrong kind, or limits expiry.
             ``"corrupt"``: a message on it is not a status record, or is damaged. ``"version"``: another version of mqgroups
-            wrote the record. ``"foreign"``: it has another name, role, queue or queue manager than its reader, or another user
-            has put it. ``"hidden"``: a unit of work hides it, or it was removed without its anchor. ``"gone"``: it was removed,
-            although only its owner may do that. ``"several"``: there is more than one. ``"disagree"``: the two records of a
-            pipe are not from the same commit.
-        field: of a foreign record, what differs; for the user it is ``user_identifier``, as in MQMD. Otherwise empty.
+            wrote the record. ``"foreign"``: the record has another name, role, queue or queue manager than its reader, or
+            another user has put it. ``"hidden"``: a unit of work hides the record, or it was removed without its anchor.
+            ``"gone"``: it was removed, although only its owner may do that. ``"several"``: there is more than one record.
+            ``"disagree"``: the two records of a pipe are not from the same commit.
+        field: the field that differs in a foreign record; ``user_identifier``, as in MQMD, for the user. Otherwise empty.
     """
 
     because: StatusProblem
@@ -207,7 +208,7 @@ class QueueManagerChanged(StatusError):
     """Another queue manager than before answered, or got a message of a group. Nothing of the unit of work is committed.
 
     Attributes:
-        because: ``"reconnected"``: it answered when a lost connection was remade; the status queue is not there. ``"split"``: a
+        because: ``"reconnected"``: it answered after a lost connection, and does not have the status queue. ``"split"``: a
             message went to another instance of a cluster queue than the group's first message.
         found, expected: the two queue managers.
     """
@@ -223,9 +224,9 @@ class RepairRefused(StatusError):
     """An operator's command was refused, because messages would be lost or doubled. Nothing was changed.
 
     Attributes:
-        because: what is in the way. A record is not rebuilt, or a group not moved: a value of ``operate.rules.salvage.Obstacle``
-            (an operator may override some of them), or ``"owned"``: another owner's record names the group.
-        owner: the other owner, if a record of it is in the way; for a batch sink, batch and key. Otherwise empty.
+        because: the obstacle: a value of ``operate.rules.salvage.Obstacle`` (operators may override some of them), or
+            ``"owned"``: another owner's record names the group.
+        owner: the owner whose record is in the way; for a batch sink, batch and key. Otherwise empty.
     """
 
     def __init__(
@@ -239,7 +240,7 @@ class RepairRefused(StatusError):
 class GroupPropertiesLost(StatusError):
     """An interrupted group was resumed, and its status record does not have the properties of its first message.
 
-    The group itself can be resumed; only ``group.properties`` is not known.
+    The group can be resumed; only ``group.properties`` is not known.
 
     Attributes:
         group_id: 24 bytes.
@@ -282,7 +283,7 @@ class BindingMissing(EnvironmentFailure, ImportError):
 
 
 class CcsidUnknown(EnvironmentFailure):
-    """Neither mqgroups nor Python has a code page for the text of a message. Whoever needs no text never sees it.
+    """Neither mqgroups nor Python has a code page for the text of a message. A program that uses no text never gets this error.
 
     Attributes:
         ccsid: of the text.
@@ -307,7 +308,7 @@ class CommandRefused(EnvironmentFailure):
 
 
 class GroupStalled(EnvironmentFailure):
-    """The next message of a group did not arrive in the time given.
+    """The next message of a group did not arrive in time.
 
     The messages processed so far are committed; the next iteration continues the group.
 
@@ -338,15 +339,17 @@ class GroupStalled(EnvironmentFailure):
 
 
 class OwnershipLost(EnvironmentFailure):
-    """Another instance of the same name owns the status queue, or owned it while this one was disconnected. This one must stop.
+    """Another instance of the same name owns the status queue, or owned it while this instance was disconnected. This one must
+    stop.
 
-    For a group of a batch, another attempt at the batch has taken it over. Nothing of this instance's unit of work is committed.
+    For a group of a batch, another attempt at the batch has taken over the group. Nothing of this instance's unit of work is
+    committed.
 
     Attributes:
         because: ``"taken-over"``; ``"another-attempt"``, for a group of a batch; ``"restored"``: the record is older than this
             instance's last commit.
         name: of the producer or consumer; for a batch sink, batch and key of the group.
-        status_queue: the queue with the record that shows it.
+        status_queue: the queue with the record that shows the new owner.
         found: owner and epoch of that record; empty and 0 if there is no record.
         expected: owner and epoch of this instance.
     """
@@ -375,10 +378,10 @@ class OwnershipLost(EnvironmentFailure):
 class MessagesTaken(EnvironmentFailure):
     """The connection was lost, the unit of work was backed out, and another consumer got the messages.
 
-    The application has processed these messages, but that is not committed; the other consumer processes them too.
+    The application has processed these messages, but that is not committed, so the other consumer processes them, too.
 
     Attributes:
-        queue, group_id, msg_seq_number: the first message that is gone.
+        queue, group_id, msg_seq_number: the first of these messages.
     """
 
     clears_up = True
@@ -395,13 +398,13 @@ class MessagesTaken(EnvironmentFailure):
 
 
 class GroupAbandoned(EnvironmentFailure):
-    """The producer ended a group without completing it: the messages processed so far are not a whole group.
+    """The producer ended a group without completing it, so the messages that were processed are not a whole group.
 
-    The group is consumed to its end, and that is committed. Iterate over the consumer again for the next group.
+    The group is consumed to its end and committed. Iterate over the consumer again for the next group.
 
     Attributes:
         queue, group_id: the group, and its queue.
-        messages: how many messages the group had.
+        messages: the number of messages in the group.
         result: the number that the producer gave.
         reason: the producer's text; empty if it gave none, or if the queue manager does not deliver the property.
         key: ``group.key``.
@@ -426,13 +429,13 @@ class GroupAbandoned(EnvironmentFailure):
 
 
 class PoisonMessage(EnvironmentFailure):
-    """A message cannot be decoded; or it failed when it was processed alone, and has reached BOTHRESH. It stays on the queue.
+    """A message cannot be decoded, or it failed when it was processed alone and has reached BOTHRESH. It stays on the queue.
 
     Attributes:
         queue, group_id, msg_seq_number: the message.
         backout_count, threshold: how often it was backed out, and BOTHRESH of the queue; 0 if backout counts are ignored.
-        reason: why it cannot be decoded; empty if it fails when it is processed.
-        loop_left: whether the application has left the loop over its group, so that nobody knows whether it fails.
+        reason: why the message cannot be decoded; empty if it fails when it is processed.
+        loop_left: whether the application has left the loop over its group, so that it is not known whether the message fails.
     """
 
     def __init__(
@@ -469,16 +472,16 @@ class PoisonMessage(EnvironmentFailure):
 
 
 class GroupQuarantined(EnvironmentFailure):
-    """A message of a group is poison, or did not arrive. The rest of the group was moved, as it is, to the backout queue.
+    """A message of a group is poison, or did not arrive. The rest of the group was moved to the backout queue.
 
     The messages before it are processed and committed. Iterate over the consumer again for the next group.
 
     Attributes:
-        queue, group_id: the group, and the queue that it was on.
-        msg_seq_number: of the first message that was moved; or of the one that did not arrive.
-        backout_queue: the queue that the messages were moved to.
-        reason: why the first one cannot be decoded, or that it did not arrive; empty if it fails when it is processed, or is not
-            known after a restart.
+        queue, group_id: the group, and its queue.
+        msg_seq_number: of the first message that was moved, or of the missing one.
+        backout_queue: the queue that has the messages now.
+        reason: why the first message cannot be decoded, or that it did not arrive; empty if it fails when it is processed, or
+            if the reason is not known after a restart.
     """
 
     clears_up = True
@@ -493,7 +496,7 @@ class GroupQuarantined(EnvironmentFailure):
         *,
         waited_s: float | None = None,
     ) -> None:
-        """``waited_s``: how long the message was waited for, seconds, if it did not arrive."""
+        """``waited_s``: how long the consumer waited for a missing message, seconds."""
         how = f"cannot be decoded ({brief(reason)})" if reason else "fails whenever it is processed"
         rest, causes = f"from message {msg_seq_number} on", ""
         if waited_s is not None:
@@ -515,13 +518,13 @@ class MQIError(EnvironmentFailure):
 
     Attributes:
         verb: ``"MQPUT"`` and so on.
-        object_name: the queue or queue manager it was called for.
+        object_name: the queue or queue manager of the call.
         comp, reason: completion code and reason code.
         reason_name: the reason's ``MQRC_`` name.
         context: further facts, such as the last committed message of the group; may be empty.
-        is_final: whether nothing is redone after it: a function of the application raised it, or redoing has ended with it.
-        while_reconnecting: whether it is about a lost connection that could not be remade. Then it is retried whatever its
-            reason: the same arguments have worked before, and a failover answers many things for a while.
+        is_final: whether no work is redone after it: a function of the application has raised it, or redoing has failed with it.
+        while_reconnecting: whether a lost connection could not be remade. Reconnecting is retried for any reason code, because
+            the same arguments have worked before, and a failover gives many reason codes for a while.
     """
 
     remedy = ""
@@ -545,7 +548,7 @@ class MQIError(EnvironmentFailure):
     def _text(self) -> str:
         outcome = "failed" if self.comp == mq.MQCC_FAILED else "ended with a warning"
         text = f"{self.verb} for {self.object_name} {outcome}: reason {self.reason} {self.reason_name}"
-        # A caller that knows more about the failure has set a remedy of its own.
+        # A caller that knows more about the failure has set its own remedy.
         remedy = self.__dict__.get("remedy") or reasons.REMEDIES.get(self.reason, self.remedy)
         return ". ".join(part for part in (text, remedy, self.context) if part)
 
@@ -578,10 +581,10 @@ class QueueMissing(MQIError):
 
 
 class QueueUnavailable(MQIError):
-    """The queue cannot take or give messages for now, and the library has waited as long as it may. Start again later.
+    """The queue cannot take or give messages for now, and the time to wait is over. Start again later.
 
-    It or its storage stayed full (2053, 2056, 2192), for ``full_wait_s``; puts or gets are inhibited (2051, 2016); or its handles
-    were lost again and again (2019, 2041, 2052), for ``reconnect_wait_s``.
+    The queue or its storage stayed full (2053, 2056, 2192) for ``full_wait_s``; puts or gets are inhibited (2051, 2016); or its
+    handles were lost repeatedly (2019, 2041, 2052) for ``reconnect_wait_s``.
     """
 
 
@@ -615,7 +618,7 @@ def class_of(reason: int) -> type[MQIError]:
 
 
 def mqi_error(verb: str, object_name: str, comp: int, reason: int) -> MQIError:
-    """Return the error for a verb's completion code and reason code, in the class that fits the reason code."""
+    """Return the error for completion code and reason code of a verb, in the class for the reason code."""
     cls = class_of(reason)
     if verb == "MQCMIT" and comp == mq.MQCC_FAILED and reason in reasons.COMMIT_OUTCOME_UNKNOWN:
         cls = CommitOutcomeUnknown

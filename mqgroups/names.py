@@ -1,4 +1,4 @@
-"""Names that queues, owners and users may have, and the status queue's name for an owner's name."""
+"""Checks of the names of queues, owners and users; the name of an owner's status queue."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def checked_role(role: RoleName) -> Role:
 
 
 def checked_name(name: str) -> str:
-    """Return an owner's name if it can be part of a queue name; else raises ConfigurationError."""
+    """Return an owner's name if it can be part of a queue name, else raises ConfigurationError."""
     return _checked("name", name, "a name", MAX_NAME_LENGTH)
 
 
@@ -30,7 +30,7 @@ def checked_queue_name(what: str, name: str) -> str:
 
 
 def checked_user(what: str, user: str) -> str:
-    """Return a user as UserIdentifier has it: 1 to 12 ASCII characters without blanks; else raises ConfigurationError."""
+    """Return a user as in UserIdentifier, 1 to 12 ASCII characters without blanks, else raises ConfigurationError."""
     if not isinstance(user, str) or not re.fullmatch(r"[!-~]{1,12}", user):
         raise ConfigurationError(
             f"{what}: {user!r} is not a user as UserIdentifier in MQMD has it, 1 to 12 characters without blanks. `mqgroups "
@@ -40,7 +40,7 @@ def checked_user(what: str, user: str) -> str:
 
 
 def status_queue_name(role: Role, name: str, given: str | None = None) -> str:
-    """Return the name of an owner's status queue: ``given``, checked, else ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``."""
+    """Return the name of an owner's status queue: ``given``, checked, or ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``."""
     if given is not None:
         return checked_queue_name("status_queue", given)
     return f"MQGROUPS.{role.value.upper()}.{name}"

@@ -1,14 +1,15 @@
 """Pages over HTTP, for probes, for Prometheus and for browsers.
 
-Whoever reaches the port may send half a request, which takes a thread and a file descriptor of this process; so a connection that
-says nothing is closed, and of too many the oldest one. To refuse the newest one instead would keep the probes out.
+A client may send half a request, which takes a thread and a file descriptor of this process. So a silent connection is closed.
+If there are too many connections, the oldest one is closed, because refusing the newest one would keep the probes out.
 
-A page on the internet may have the name of its host lead to this address, and then a browser here lets it read what is served.
-So only requests to addresses and to this machine's own names are answered, and to names in MQGROUPS_HTTP_NAMES, as of a proxy. A
-name without a dot is believed: no host on the internet has one, but containers know each other by such names.
+A page on the internet can let the name of its host lead to this address; a browser here then lets that page read these pages
+(DNS rebinding). So only requests to addresses and to this machine's own names are answered, and to names in
+MQGROUPS_HTTP_NAMES, such as that of a proxy. Names without a dot are accepted, because only local hosts, such as containers,
+have them.
 
-The figures are written here and not by prometheus_client: they are a few lines, what they are about needs no escaping, and
-prometheus_client would look for them in its own registry only.
+The figures are written here, not by prometheus_client: they are a few lines without escapes, and prometheus_client only exports
+its own registry.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Page(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A metric for Prometheus: its name, its type, what it is, and its values by labels. Texts are without quotes."""
+    """A metric for Prometheus: its name, its type, its description, and its values by labels. Texts have no quotes."""
 
     name: str
     kind: str
@@ -64,7 +65,7 @@ def metrics_page(figures: Iterable[Figure]) -> Page:
 
 
 def is_own(host: str, names: Collection[str]) -> bool:
-    """Whether a ``Host`` header names an address, a name without a dot, or one of these names; browsers never leave it out."""
+    """Whether a ``Host`` header, which browsers always send, names an address, a name without a dot, or one of these names."""
     asked = _HOST.fullmatch(host.strip().lower())
     if asked is None:
         return False
@@ -80,7 +81,7 @@ class Pages:
     """Serves pages for the ``with`` block."""
 
     def __init__(self, address: tuple[str, int], pages: Mapping[str, Callable[[], Page]]) -> None:
-        """Take the address, host and port; raises OSError if it cannot be used. ``pages`` by path."""
+        """Take host and port, and ``pages`` by path. Raises OSError if the address cannot be used."""
         self._server = _Server(address, pages)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
@@ -116,7 +117,7 @@ class _Server(ThreadingHTTPServer):
             raise
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Begin a connection. If there are too many, end the oldest one: its thread finds nothing more to read."""
+        """Begin a connection. If there are too many, end the oldest one, whose thread then ends, too."""
         with self._lock:
             self._connections[request] = None
             if len(self._connections) > _MOST_CONNECTIONS:
@@ -127,13 +128,13 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """End a connection; under the lock, because its descriptor may be that of another file afterwards."""
+        """End a connection, under the lock, because another file may get its descriptor afterwards."""
         with self._lock:
             self._connections.pop(request, None)
             super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print nothing: a client could repeat it without end."""
+        """Print nothing, because clients could fill the log."""
         _log.debug("the request of %s on %s failed", client_address, request, exc_info=True)
 
 
@@ -153,7 +154,7 @@ class _Answers(BaseHTTPRequestHandler):
         self._answer(page() if page is not None else Page(f"there are {', '.join(pages)}\n", HTTPStatus.NOT_FOUND))
 
     def do_HEAD(self) -> None:
-        """Answer the same without a body: some load balancers ask so."""
+        """Answer without a body, as some load balancers ask."""
         self.do_GET()
 
     def _answer(self, page: Page) -> None:
@@ -172,4 +173,4 @@ class _Answers(BaseHTTPRequestHandler):
         return "mqgroups"
 
     def log_message(self, format: str, *args: object) -> None:
-        """Log nothing: probes come every few seconds."""
+        """Log nothing, because probes come every few seconds."""

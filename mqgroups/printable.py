@@ -1,10 +1,10 @@
-"""Shows texts and objects of others in terminals, logs, files and tracebacks.
+"""Shows texts and objects of others safely in terminals, logs, files and tracebacks.
 
-A line end in the text of a message, a record or a peer would begin a line of a log that nobody has written, an escape character
-controls the terminal, and a text may be a megabyte long. What programs read (attributes, JSON) keeps the text as it is.
+A line end in the text of a message, a record or a peer would forge a line of a log, an escape character controls the terminal,
+and a text may be a megabyte long. Data for programs (attributes, JSON) keeps the text as it is.
 
-An object whose constructor has not ended is ``self`` in the frames of its error. Whoever shows the locals of frames asks for its
-representation, and an error there would hide the first one.
+If a constructor fails, the half-made object is ``self`` in the frames of its error. A program that shows the locals of frames
+asks for its representation, and an error there would hide the first one.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from functools import wraps
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
-# Of somebody else's words in one of our sentences.
+# The most characters of others in a sentence of this package.
 LONGEST = 1000
-# Of the name of a group in a row or a page; somebody else's may have 30,000 characters.
+# The most characters of a group's name in a row or a page; names of others may have 30,000.
 LONGEST_NAME = 100
 
 
 def printable(text: str) -> str:
-    """Return text with ``?`` for each control character, and for each character that changes the direction of what follows."""
+    """Return text with ``?`` for each control character, and for each character that changes the direction of text."""
     return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
 
 
@@ -32,7 +32,7 @@ def brief(text: str, most: int = LONGEST) -> str:
 
 
 class OneLine(logging.Formatter):
-    """Writes a log record as one line; the lines of a traceback are indented below it, so that none looks like a record."""
+    """Writes a log record as one line, and the lines of a traceback indented below it, so that none looks like a record."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is logging's
         """As ``Formatter``."""

@@ -1,4 +1,4 @@
-"""A progress bar for programs at a terminal, made of what ``on_progress`` is told.
+"""A progress bar for programs at a terminal, as a function for ``on_progress``.
 
     with mqgroups.ProgressBar(total=len(rows)) as bar:
         with qmgr.group_producer("ORDERS", name="ORDERS.LOADER", on_progress=bar) as producer:
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-# How wide the rest of a line is with the shortest bar, and the least width of its text, which is cut where there is no room.
+# The width of the rest of a line with the shortest bar, and the least width of its text, which is cut if there is no room.
 _NUMBERS, _LEAST = 46, 16
 
 
 class ProgressBar:
-    """One line for each producer and consumer that has it as ``on_progress``. Several threads may use it."""
+    """A line for each producer and consumer that has this as ``on_progress``. Several threads may use it."""
 
     def __init__(self, total: int | None = None) -> None:
-        """``total``: how many messages each of them is expected to commit; ``None`` if that is not known."""
+        """``total``: the number of messages that each of them will commit; ``None`` if that is not known."""
         self._bars: Bars | None = None
         self._total = total
         self._lines: dict[tuple[str, str], TaskID] = {}
@@ -40,7 +40,7 @@ class ProgressBar:
         """Begin to draw, if standard error is a terminal.
 
         Raises:
-            ConfigurationError: it is one, and rich is not installed.
+            ConfigurationError: standard error is a terminal, and rich is not installed.
         """
         if sys.stderr.isatty():
             try:
@@ -55,7 +55,7 @@ class ProgressBar:
                 *(TextColumn(f"{{task.fields[{name}]}}", markup=False) for name in ("messages", "data", "rate")),
                 TimeElapsedColumn(),
                 console=Console(stderr=True),
-                # What the program prints goes above the bar, but stays where it was sent if that is no terminal.
+                # Output of the program goes above the bar if it goes to the terminal.
                 redirect_stdout=sys.stdout.isatty(),
             )
             self._bars.start()
@@ -67,7 +67,7 @@ class ProgressBar:
             bars.stop()
 
     def __call__(self, progress: Progress) -> None:
-        """Draw what is committed. Given as ``on_progress=`` of a producer, consumer or pipe."""
+        """Draw what is committed. Pass the object as ``on_progress=`` of a producer, consumer or pipe."""
         bars, owner = self._bars, (progress.role, progress.name)
         if bars is None:
             return

@@ -1,6 +1,6 @@
-"""Classes and functions have the name of the module that an application imports them from, not of the one that defines them.
+"""Gives classes and functions the name of the module from which applications import them.
 
-Tracebacks, help() and pickles show that name, and the module that defines a class may change.
+Tracebacks, help() and pickles show that name, while the defining module may change.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from types import ModuleType
 
 
 def name_by_room(room: ModuleType) -> None:
-    """Name what is in ``__all__`` of a module by that module, and have ``dir()`` show it alone.
+    """Give the names in ``__all__`` of a module that module, and let ``dir()`` show only them.
 
-    What is in ``errors.py`` keeps its name, because that is public.
+    Classes of ``errors.py`` keep their module, because it is public.
     """
     for name in room.__all__:
         public = vars(room).get(name)

@@ -1,4 +1,4 @@
-"""Settings: frozen dataclasses whose fields say once what they mean, which values they may have, and what their default is.
+"""Settings: frozen dataclasses. A field defines meaning, allowed values and default of a setting in one place.
 
     @dataclass(frozen=True, kw_only=True)
     class Putting(Settings):
@@ -10,12 +10,12 @@
 
         priority: Annotated[int | None, Whole(0, 9)] = None
 
-From these fields are made: the checks, when an object is made (``Settings``); the signature and the help of the function that
-takes them (``method_of``, ``function_of``); options of commands (``cli.options``), and the tables of the reference (``table``).
+Made from these fields are: the checks of an object (``Settings``), signature and help of the function that takes the settings
+(``method_of``, ``function_of``), options of commands (``cli.options``), and the tables of the reference (``table``).
 
-A field's check is in its annotation: a function that is called with the field's name and its value, unless that is ``None``, and
-raises ConfigurationError. Without it the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an enum, or the
-words of a ``Literal``. What else is in the annotation is for others (``Field.notes``).
+A field's check is in its annotation: a function of the field's name and its value, if that is not ``None``, which raises
+ConfigurationError. Without such a function, the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an enum,
+or the words of a ``Literal``. The other parts of an annotation are for other modules (``Field.notes``).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Field:
         default: ``inspect.Parameter.empty`` if there is none.
         positional: whether it may be given without its name.
         help: sentences; the first one alone is the help of a command's option.
-        notes: the other parts of its annotation, which are no functions.
+        notes: the parts of its annotation that are no functions.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Field:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words that are possible, if there are only a few."""
+        """The allowed words, if it is a choice of words."""
         return tuple(get_args(self.kind)) if get_origin(self.kind) is Literal else ()
 
     @property
@@ -87,13 +87,13 @@ class Field:
         return re.split(r"(?<=\.)\s", self.help.replace("``", ""), maxsplit=1)[0]
 
     def check_value(self, value: object) -> None:
-        """Raise ConfigurationError if ``value`` is none of this setting's."""
+        """Raise ConfigurationError if ``value`` is not allowed."""
         if value is not None or type(None) not in _alternatives(self.kind):
             self.check(self.name, value)
 
 
 class Settings:
-    """The base of settings: each is checked when an object is made, and then those that depend on each other."""
+    """The base of settings. When an object is made, each setting is checked, and then those that depend on each other."""
 
     def __post_init__(self) -> None:
         for each in settings_of(type(self)):
@@ -123,7 +123,7 @@ def _settings_of(cls: Any) -> tuple[Field, ...]:
 
 
 def _helps(cls: type) -> dict[str, str]:
-    """Return what the docstrings of a class and its bases say of each attribute."""
+    """Return the sentences about each attribute in the docstrings of a class and its bases."""
     found: dict[str, str] = {}
     for each in reversed(cls.__mro__):
         _, _, attributes = inspect.cleandoc(each.__doc__ or "").partition("\nAttributes:\n")
@@ -135,26 +135,26 @@ def _helps(cls: type) -> dict[str, str]:
 def method_of(
     settings: Callable[_P, _S],
 ) -> Callable[[Callable[[_Q, _S], _R]], Callable[Concatenate[_Q, _P], _R]]:
-    """Decorate a method that takes settings: it is called with their fields as arguments."""
+    """Decorate a method that takes settings, so that it takes their fields as arguments."""
 
     return lambda method: _taking(cast("type[Settings]", settings), method, "self")
 
 
 def function_of(settings: Callable[_P, _S]) -> Callable[[Callable[[_S], _R]], Callable[_P, _R]]:
-    """Decorate a function that takes settings, as ``method_of`` does a method."""
+    """Decorate a function that takes settings; see ``method_of``."""
 
     return lambda function: _taking(cast("type[Settings]", settings), function)
 
 
 def _taking(cls: type[Settings], made_of: Callable[..., Any], *before: str) -> Any:
-    """Return a function with the signature and the documentation of one that takes each field of ``cls``."""
+    """Return a function with the signature and the documentation of the fields of ``cls``."""
 
     @wraps(made_of)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             signature.bind(*args, **kwargs)
         except TypeError as error:
-            # The constructor's own error names a class that the application does not know.
+            # The error of the constructor names a class that the application does not know.
             raise TypeError(f"{made_of.__name__}(): {error}") from None
         return made_of(*args[: len(before)], cls(*args[len(before) :], **kwargs))
 
@@ -232,19 +232,19 @@ def check_text(what: str, value: object) -> None:
 
 
 def check_collection(what: str, value: object, of: str = "names") -> None:
-    """Raise ConfigurationError if ``value`` is no collection, or a str, which is one of characters."""
+    """Raise ConfigurationError if ``value`` is no collection, or a str, which is a collection of characters."""
     if isinstance(value, str) or not isinstance(value, Collection):
         raise ConfigurationError(f"{what} must be a collection of {of}, got {value!r}")
 
 
 def check_flag(what: str, value: object) -> None:
-    """Check that a setting is True or False; raises ConfigurationError if not, for example for ``"false"``."""
+    """Raise ConfigurationError if ``value`` is not True or False, for example ``"false"``."""
     if not isinstance(value, bool):
         raise ConfigurationError(f"{what} must be True or False, got {value!r}")
 
 
 def checked_seconds(what: str, seconds: float) -> float:
-    """Return ``seconds``; raises ConfigurationError if it is no number, negative or NaN, or an int that no float can be."""
+    """Return ``seconds``; raises ConfigurationError if it is no number, NaN, negative, or too large for a float."""
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if not is_number or not (0 <= seconds <= sys.float_info.max or seconds == math.inf):
         raise ConfigurationError(f"{what} must be 0 or more seconds, got {seconds!r}")

@@ -1,4 +1,4 @@
-"""Settings of connections, producers, consumers and pipes: each is said once, as a field (``setting.py``).
+"""Settings of connections, producers, consumers and pipes, each defined once, as a field (``setting.py``).
 
 Not here: names that queues and owners may have (``names.py``).
 """
@@ -31,19 +31,19 @@ from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK
 STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
 SHARED_STATUS_MODEL = "MQGROUPS.SHARED.STATUS.MODEL"
 CLAIM_MODEL = "MQGROUPS.CLAIM.MODEL"
-# The default segment length of a stream: below every default limit on the length of a message.
+# The default segment length of a stream, below all default limits of message lengths.
 SEGMENT_BYTES = 1_048_576
 
 
 class Codec(Protocol):
-    """What ``codec=`` accepts: makes values of message data.
+    """The objects that ``codec=`` accepts: they make values of message data.
 
-    Data of format MQSTR is a ``str``, decoded by the message's CCSID. All other data is ``bytes``. Text in a CCSID without a code
-    page never gets here (``errors.CcsidUnknown``).
+    Data of format MQSTR is a ``str``, decoded by the message's CCSID. All other data is ``bytes``. Text in a CCSID without a
+    code page never gets to a codec (``errors.CcsidUnknown``).
     """
 
     def decode(self, data: Any, /) -> Any:
-        """Return the value. ValueError means that the data is invalid; only the text of ``errors.NotDecoded`` is shown."""
+        """Return the value. ValueError means that the data is invalid; only the text of an ``errors.NotDecoded`` is shown."""
 
 
 def _check_every(_what: str, value: int | Every) -> None:
@@ -51,7 +51,7 @@ def _check_every(_what: str, value: int | Every) -> None:
 
 
 def every(commit_every: int | Every) -> Every:
-    """Return ``commit_every`` as an ``Every``; a plain number counts messages, and the unit of work ends after a minute too.
+    """Return ``commit_every`` as an ``Every``. A number counts messages; the unit of work then also ends after a minute.
 
     Raises:
         ConfigurationError: it is not a positive number.
@@ -88,7 +88,7 @@ def _check_ccsid(what: str, ccsid: bool | int) -> None:
         raise ConfigurationError(f"{what} must be True, False or a CCSID (1 to 65534), got {ccsid!r}")
 
 
-# Settings that options of Spark are, too.
+# Settings that are also options of Spark.
 Users = Annotated[Collection[str], _check_users]
 Priority = Annotated[int | None, Whole(0, 9)]
 
@@ -246,7 +246,7 @@ class OfOneQueue(Owning):
 
     @property
     def hooks(self) -> Hooks:
-        """The functions that are told of recovery and progress."""
+        """The functions that hear of recovery and progress."""
         return Hooks(self.on_resume, self.on_in_doubt, self.on_progress)
 
     def check_together(self) -> None:
@@ -372,14 +372,14 @@ class Connecting(ConnectArguments):
 
     Attributes:
         connect_wait_s: how long to retry while the queue manager is not available, seconds; 0 tries once.
-        reconnect_wait_s: how long to retry when the connection is lost, seconds, whatever MQCONNX answers. Then producers and
-            consumers redo their unit of work if it was not committed. 0 does not reconnect: the application has to.
+        reconnect_wait_s: how long to retry when the connection is lost, seconds, whatever MQCONNX answers. Producers and
+            consumers then redo a unit of work that was not committed. With 0 the application has to reconnect.
         sleep: the function that waits between two tries.
-        trace: which OpenTelemetry spans producers and consumers make: one for each unit of work (``"unit of work"``), also one
-            for each message (``"message"``), or none (``"off"``). Metrics do not depend on this.
+        trace: the OpenTelemetry spans of producers and consumers: one for each unit of work (``"unit of work"``), also one for
+            each message (``"message"``), or none (``"off"``). Metrics do not depend on this.
         propagate: put messages with the trace context of their span, as message properties ``traceparent`` and ``tracestate``;
-            with ``trace="off"``, of the application's own span. Consumers that pass no message handle then get an MQRFH2 in front
-            of the data, unless PROPCTL prevents it; this package's consumers remove it.
+            with ``trace="off"``, of the application's own span. Other programs that pass no message handle then get an MQRFH2
+            in front of the data, unless PROPCTL prevents that; this package's consumers remove it.
     """
 
     connect_wait_s: float = 0.0

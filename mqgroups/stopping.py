@@ -10,7 +10,7 @@
     print(stopping.signal)        # SIGTERM, SIGINT, or None
 
 A signal handler runs between two instructions of the main thread, also in the middle of a call of this package. So it only sets
-what ``stop()`` sets. The call notices at the next safe place; what is safe is decided where messages are put and got.
+the flag of ``stop()``. The call notices the flag at its next safe place, which ``put/`` and ``get/`` decide.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Stoppable(Protocol):
-    """What can be stopped: a producer, a consumer, a pipe, or workers."""
+    """An object that can be stopped: a producer, a consumer, a pipe, or workers."""
 
     def stop(self) -> None:
-        """Ask for the end. It must be possible to call this in a signal handler: no lock, no call on a connection."""
+        """Ask for the end. Signal handlers call this, so it takes no lock, and makes no call on a connection."""
 
 
 class StopOnSignals:
     """A block that a signal ends; see ``stop_on_signals``.
 
     Attributes:
-        signal: the signal that came; ``None`` if none did.
+        signal: the signal that has come, or ``None``.
     """
 
     def __init__(self, owners: Sequence[Stoppable], signals: Sequence[signal.Signals]) -> None:
@@ -46,7 +46,7 @@ class StopOnSignals:
         self.signal: signal.Signals | None = None
         self._owners = tuple(owners)
         self._signals = tuple(signals)
-        # What handled the signals before; ``None`` for a handler that was not installed from Python.
+        # The former handlers of the signals; ``None`` for a handler that was not installed from Python.
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> StopOnSignals:
@@ -69,7 +69,7 @@ class StopOnSignals:
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         self.signal = signal.Signals(number)
-        # A second signal does what it would do without this block.
+        # A second signal has the effect that it would have without this block.
         self._restore()
         for owner in self._owners:
             owner.stop()
@@ -81,19 +81,19 @@ class StopOnSignals:
 
 
 def stop_on_signals(*owners: Stoppable, signals: Sequence[signal.Signals] = _SIGNALS) -> StopOnSignals:
-    """Return a context manager: while its block runs, a signal calls ``stop()`` of all ``owners``.
+    """Return a context manager. While its block runs, a signal calls ``stop()`` of all ``owners``.
 
-    ``as stopping``: ``stopping.signal`` is the signal that came; ``None`` if none did.
+    ``as stopping``: ``stopping.signal`` is the signal that has come, or ``None``.
 
-    A ``Stopped`` error ends the block and goes no further. So what must not happen after a stop belongs in the block: renaming
+    A ``Stopped`` error ends the block and goes no further. So put into the block what must not happen after a stop: renaming
     the input, forgetting a checkpoint. A second signal has the effect that it had before the block: SIGTERM ends the process,
     SIGINT raises KeyboardInterrupt. Both leave the group resumable.
 
     Args:
         owners: producers, consumers, pipes and workers. They may work in other threads.
-        signals: which signals; by default SIGTERM and SIGINT.
+        signals: by default SIGTERM and SIGINT.
 
     Raises:
-        GroupUsage: an owner has no ``stop``; or on entering the block in a thread that is not the main thread.
+        GroupUsage: an owner has no ``stop``; or the block is entered in another thread than the main thread.
     """
     return StopOnSignals(owners, signals)

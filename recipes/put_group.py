@@ -14,7 +14,7 @@ StatusInfo is committed together with the messages that it counts, so it is alwa
 one replaces the old one in the same unit of work. When the group is complete, there is none.
 
 The queue manager keeps the queue handle's GroupId and MsgSeqNumber after MQCMIT, so the next unit of work continues the group
-(MQCMIT, "MQCMIT"). They are lost with MQCLOSE, or when the program ends. So the first put after a restart is without
+(IBM MQ, "MQCMIT"). They are lost with MQCLOSE, or when the program ends. So the first put after a restart is without
 MQPMO_LOGICAL_ORDER: with the option the queue manager would begin a new group. After this put the handle has the group, and the
 next puts use logical order.
 
@@ -24,11 +24,11 @@ MQPMO_LOGICAL_ORDER the queue manager uses MsgSeqNumber as given (IBM MQ, "Logic
 not check for duplicates. The right number is the last one plus 1, as the same page says for the getter.
 
 The STATUS queue is opened exclusively, which IBM's text does not require. A second putter on it would get the first one's
-StatusInfo. The exclusive open also waits for a dead putter: while its handle is open, MQOPEN returns MQRC_OBJECT_IN_USE (topic
-reason code 2042). After the open the program waits a little for StatusInfo, because IBM does not document that a lost
-connection's unit of work is backed out before its handles are closed, and StatusInfo that a unit of work has got is hidden
-until then. That makes an error unlikely, not impossible: an empty STATUS queue proves nothing. A proof is a second message
-beside StatusInfo, which is got only when the group is already known to be complete. A program that sees it alone must wait.
+StatusInfo. The exclusive open also waits for a dead putter: while its handle is open, MQOPEN returns MQRC_OBJECT_IN_USE (reason
+code 2042). After the open the program waits a little for StatusInfo, because IBM does not document that a lost connection's
+unit of work is backed out before its handles are closed, and StatusInfo that a unit of work has got is hidden until then. That
+makes an error unlikely, not impossible: an empty STATUS queue proves nothing. A proof is a second message beside StatusInfo,
+which is got only when the group is already known to be complete. A program that sees it alone must wait.
 
 The limit of this pattern: STATUS is empty before a group's first MQCMIT and after its last. A putter that died at one of them
 cannot tell which it was, and normal processing would put the whole group again. In a cluster (MQOO_BIND_ON_GROUP) StatusInfo

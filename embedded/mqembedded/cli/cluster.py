@@ -29,7 +29,7 @@ def serve_all(
 ) -> None:
     """Serve all queue managers of a cluster, each in a process of its own, until SIGTERM or SIGINT.
 
-    A queue manager that ends or is killed is not restarted; a printed line says how to restart it.
+    A queue manager that ends or is killed is not restarted. A printed line says how to restart it.
     """
     from mqembedded import EmbeddedCluster
 
@@ -51,7 +51,7 @@ def serve_all(
 
 
 def _has_come(to_stop: queue.SimpleQueue[None]) -> bool:
-    """Wait a while; returns whether it is time to stop."""
+    """Wait a while; return whether it is time to stop."""
     try:
         to_stop.get(timeout=_WATCH_S)
     except queue.Empty:

@@ -1,6 +1,6 @@
 """The command ``mqembedded``: the command group, the client library, and control of a running queue manager.
 
-Not here: running one (``serve.py``), clusters and their channels (``cluster.py``), MQSC (``mqsc.py``).
+Not here: starting one (``serve.py``), clusters and their channels (``cluster.py``), MQSC (``mqsc.py``).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def main() -> None:
 @main.command()
 @click.option("--print-dir", is_flag=True, help="Print only the directory.")
 def build(print_dir: bool) -> None:
-    """Compile the client library, unless that is done already.
+    """Compile the client library, unless there is one.
 
-    Its directory has the layout of IBM's client (inc/, lib64/libmqic_r.so, lib64/libmqm_r.so), so that pymqi can be built against
+    Its directory has the layout of IBM's client (inc/, lib64/libmqic_r.so, lib64/libmqm_r.so), so you can build pymqi against
     it:
 
     \b

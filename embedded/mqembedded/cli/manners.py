@@ -21,7 +21,7 @@ Command = Callable[..., None]
 class _Directory(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
-            # As of a variable that is not set. It would be the working directory.
+            # As with a variable that is not set. It would mean the working directory.
             self.fail("it is empty", param, ctx)
         return super().convert(value, param, ctx)
 
@@ -34,11 +34,11 @@ data_option = click.option(
 
 
 class ExitCode(IntEnum):
-    """How a command ended. The help of each command lists those that it uses."""
+    """How a command ended. The help of each command lists its codes."""
 
     DONE = 0
     FAILED = 1
-    # Only ``exec``; the same as a shell's. If signal n ended the program, the code is SIGNAL + n.
+    # Only of ``exec``, and as in a shell. If signal n ended the program, the code is SIGNAL + n.
     NOT_STARTED = 125
     NOT_EXECUTABLE = 126
     NOT_FOUND = 127
@@ -46,7 +46,7 @@ class ExitCode(IntEnum):
 
 
 class Commands(click.Group):
-    """Commands whose help lists each with its whole first sentence; click would cut it."""
+    """Commands, listed in the help with their whole first sentences, which click would cut."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """As ``Group``."""
@@ -61,13 +61,13 @@ def complain(message: str) -> None:
 
 
 def in_words(error: OSError) -> str:
-    """Return what is wrong with which file, without a number."""
+    """Return the file and its error in words, without a number."""
     named = error.filename is not None and error.strerror
     return f"{error.filename}: {error.strerror}" if named else error.strerror or str(error)
 
 
 def log(verbose: bool) -> None:
-    """Log to standard error from level WARNING, or with ``verbose`` from INFO, a line each."""
+    """Log to standard error, one line for each record: from level WARNING on, or with ``verbose`` from INFO on."""
     handler = logging.StreamHandler()
     handler.setFormatter(OneLine("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level="INFO" if verbose else "WARNING", handlers=[handler])
@@ -77,8 +77,8 @@ def log(verbose: bool) -> None:
 def one_message(code: int = ExitCode.FAILED, *, about: str = "") -> Iterator[None]:
     """End the command with one message and an exit code instead of a traceback.
 
-    This is for errors that a user can correct: a file that cannot be read, and this package's own errors, which say what to do.
-    Any other exception is a bug and keeps its traceback. ``about``: the beginning of the message.
+    This is for errors that a user can correct: a file that cannot be read, and errors of this package, which say what to do.
+    Any other exception is a bug, and keeps its traceback. ``about``: the beginning of the message.
     """
     try:
         yield
@@ -104,7 +104,7 @@ def host_and_port(value: str) -> tuple[str, int]:
 def passwords(variables: Sequence[str], file: Path | None) -> dict[str, str]:
     """Return passwords by user name, from each NAME:VARIABLE and from each line NAME:PASSWORD of a file.
 
-    They are never arguments: every user of the machine can read a command line.
+    Passwords are never arguments, because every user of the machine can read a command line.
     """
     users = {}
     for given in variables:

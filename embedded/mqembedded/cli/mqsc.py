@@ -21,8 +21,8 @@ def mqsc(data: Path, commands: Sequence[str]) -> None:
         mqembedded mqsc --data ./qm1 -c 'DISPLAY QLOCAL(*) CURDEPTH'
         mqembedded mqsc --data ./qm1 < queues.mqsc
 
-    Who can read the data directory may do everything, as with runmqsc. If a command is refused, the following ones still run, and
-    the exit code is 1. END ends the commands.
+    Anybody who can read the data directory may do everything, as with runmqsc. If a command is refused, the next ones still
+    run, and the exit code is 1. END ends the commands.
     """
     refused = False
     with one_message():

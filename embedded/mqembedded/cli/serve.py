@@ -42,7 +42,7 @@ def _listen(_context: click.Context, _parameter: click.Parameter, value: str) ->
 
 
 def _regular(_context: click.Context, _parameter: click.Parameter, files: Sequence[Path]) -> Sequence[Path]:
-    """Refuse the pipe of a shell's ``<(...)``: the queue manager is another process, and reads the files at every start."""
+    """Refuse the pipe of a shell's ``<(...)``: the queue manager, another process, reads the files at every start."""
     for each in files:
         if not each.is_file():
             raise click.BadParameter(f"{each} is not a regular file. Write the commands to a file, and name that")
@@ -299,7 +299,7 @@ def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
     except OSError as error:
         complain(f"{command[0]} cannot be executed: {error.strerror}")
         return ExitCode.NOT_EXECUTABLE
-    # Ctrl-C also reaches the program, which decides what to do; SIGTERM has to be passed on.
+    # Ctrl-C also reaches the program, which decides what to do. SIGTERM must be passed on.
     previous = (
         signal.signal(signal.SIGINT, signal.SIG_IGN),
         signal.signal(signal.SIGTERM, lambda number, _: program.send_signal(number)),

@@ -17,7 +17,7 @@
 #define PMO_MSG_HANDLES 160
 #define PMO_MSG_HANDLES_LENGTH 20 /* with Action */
 
-/* A put with any other option waits. */
+/* A put with another option waits. */
 #define SIMPLE                                                                                                           \
     (MQPMO_SYNCPOINT | MQPMO_NO_SYNCPOINT | MQPMO_DEFAULT_CONTEXT | MQPMO_NEW_MSG_ID | MQPMO_NEW_CORREL_ID |            \
      MQPMO_FAIL_IF_QUIESCING | MQPMO_LOGICAL_ORDER | MQPMO_ASYNC_RESPONSE | MQPMO_RESOLVE_LOCAL_Q)

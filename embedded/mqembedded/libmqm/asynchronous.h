@@ -1,4 +1,4 @@
-/* Puts that do not wait for their answer: with MQPMO_ASYNC_RESPONSE, or to a queue whose DEFPRESP is ASYNC. The queue manager
+/* Puts that do not wait for their answer: with MQPMO_ASYNC_RESPONSE, or to a queue with DEFPRESP(ASYNC). The queue manager
  * keeps their outcome for MQSTAT. */
 #ifndef MQEMBEDDED_ASYNCHRONOUS_H
 #define MQEMBEDDED_ASYNCHRONOUS_H
@@ -35,13 +35,13 @@ void asynchronous_destroy(struct asynchronous *asynchronous);
 void asynchronous_opened(struct asynchronous *asynchronous, MQHOBJ hobj, MQLONG response);
 void asynchronous_closed(struct asynchronous *asynchronous, MQHOBJ hobj);
 
-/* Whether an MQPUT is asynchronous, and simple enough not to wait. Other asynchronous puts are sent like synchronous ones ("if
- * a message is not eligible for asynchronous put"): those with context, message handles or records, and those with any error in
- * handle, structures or options, so that the error is returned at once. IBM does not document which messages are eligible. */
+/* Whether an MQPUT is asynchronous, and need not wait. The other asynchronous puts are sent like synchronous ones ("if a
+ * message is not eligible for asynchronous put"): those with context, message handles or records, and those with an error in
+ * handle, structures or options, which is returned at once. IBM does not document which messages are eligible. */
 bool asynchronous_is_eligible(const struct asynchronous *asynchronous, MQHOBJ hobj, struct blob md, struct blob pmo);
 
-/* Make such an MQPUT. It returns what topic "MQPMO options" promises: four fields of context, and MsgId and CorrelId if they
- * had to be made. False if the wire failed. */
+/* Make such an MQPUT. As "MQPMO options" promises, it returns four fields of context, and MsgId and CorrelId if they were made.
+ * False if the wire failed. */
 bool asynchronous_put(struct asynchronous *asynchronous, struct wire *wire, MQHOBJ hobj, void *md_structure, struct blob md,
                       struct blob pmo, struct blob data, PMQLONG comp, PMQLONG reason);
 

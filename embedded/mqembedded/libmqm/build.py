@@ -1,7 +1,7 @@
-"""Building the C library: it generates ``verbs.h`` from the verb table, compiles, and caches the result by content.
+"""Builds the C library: generates ``verbs.h`` from the verb table, compiles, and caches the result by content.
 
-A wheel for Linux contains the library (``built/`` beside this file, made by ``hatch_build.py``), so that users need no
-compiler. It is used if it was compiled from exactly these sources; otherwise the library is compiled into the cache.
+A wheel for Linux contains the library (``built/`` beside this file, made by ``hatch_build.py``), so users need no compiler. If
+that library was compiled from other sources, the library is compiled into the cache.
 
 The result is a directory with the layout of IBM's client. So the unmodified pymqi builds with it (``MQ_FILE_PATH=<directory>
 pip install pymqi``), and IBM's ibmmq runs with it::
@@ -12,7 +12,7 @@ pip install pymqi``), and IBM's ibmmq runs with it::
                                                         table of connections; only MQCONN and MQCONNX differ, in libmqm_r and
                                                         libmqm (connecting.c)
 
-On macOS the names end in .dylib. That was compiled and linked by Zig on Linux, and never run.
+On macOS the names end in .dylib. That has been compiled and linked by Zig on Linux, and has never been run.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from mqembedded.wire.verbs import (
 )
 
 _SOURCES = Path(__file__).parent
-# Where a wheel has the library, and the file there with the digest of its sources.
+# The place of the library in a wheel, and the file there with the digest of its sources.
 _PACKAGED = _SOURCES / "built"
 _DIGEST = "digest"
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
-# An overflow that the checks of replies and of the caller's memory have missed ends the program. A compiler may define it itself.
+# If the checks of replies and of the caller's memory miss an overflow, this ends the program. Compilers may define it.
 _FLAGS += "-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2".split()
 if sys.platform == "darwin":
     SUFFIX, _NAMED, _BESIDE = "dylib", "-Wl,-install_name,@rpath/", "-Wl,-rpath,@loader_path"
@@ -76,9 +76,9 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
     """Compile the library unless that was done already, and return its directory.
 
     Args:
-        target: where to; by default the package's own, if the wheel brought one, else a directory of the cache
-            (``mqembedded/cache.py``) named after the content of all sources, the compiler and its flags.
-        extra_flags: more compiler flags, for a build with a sanitizer.
+        target: where to put it; by default the library of the wheel, or a directory of the cache (``mqembedded/cache.py``)
+            named after the content of all sources, the compiler and its flags.
+        extra_flags: more compiler flags, for example for a sanitizer.
 
     Raises:
         BuildError: there is no C compiler, it failed, or the directory cannot be written to.
@@ -120,8 +120,8 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
 def load(directory: Path) -> None:
     """Load the library into this process, for bindings that are imported later.
 
-    The loader finds a loaded library by its name, so the bindings then need no ``LD_LIBRARY_PATH``. Each binding calls the
-    library that it is linked with; with RTLD_GLOBAL both would call the first one.
+    The loader finds a loaded library by its name, so the bindings need no ``LD_LIBRARY_PATH``. Each binding calls the library
+    that it is linked with; with RTLD_GLOBAL both would call the first one.
     """
     for name in (CLIENT_LIBRARY, SERVER_LIBRARY):
         ctypes.CDLL(str(directory / "lib64" / name))
@@ -205,7 +205,7 @@ def _run(command: list[str], environment: Mapping[str, str]) -> None:
 
 
 def _move(made: Path, target: Path, *, replaces: bool) -> None:
-    """Rename a finished build to its final name. If the cache already has a build of that name, that one stays."""
+    """Rename a finished build to its final name. If the cache has a build of that name, that one stays."""
     if target.exists() and not (target / "lib64" / SERVER_LIBRARY).exists() and any(target.iterdir()):
         raise BuildError(f"{target} exists and holds something else; give an empty or a new directory")
     try:
@@ -266,7 +266,7 @@ def _length_function(name: str, lengths: dict[int, int]) -> str:
 
 
 def _answered_structures() -> set[str]:
-    """Return the structure fields that are returned in replies."""
+    """Return the structures in replies."""
     return {field.name for verb in VERBS for field in verb.reply if field.name in STRUCTURE_FIELDS}
 
 
@@ -274,7 +274,7 @@ _HEADER_LENGTH = 8
 
 
 def _write_function(name: str) -> str:
-    # Copies all bytes between those that belong to the caller.
+    # Copies all bytes except those that belong to the caller.
     longest = max(STRUCTURE_LENGTHS[name].values())
     at = _HEADER_LENGTH
     lines = []

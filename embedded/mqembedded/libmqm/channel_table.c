@@ -1,20 +1,21 @@
 /* Client channel definition tables in JSON (IBM MQ, "Configuring a JSON format CCDT", "Complete list of CCDT channel attribute
  * definitions").
  *
- * Which table counts: the one of MQCNO, of MQCCDTURL, of MQCHLLIB and MQCHLTAB or the attributes of mqclient.ini that stand for
- * them, AMQCLCHL.TAB of the data directory (IBM MQ, "Web addressable access to the client channel definition table",
- * "Connecting IBM MQ MQI client applications to queue managers"). The first two are URLs and no paths (IBM MQ, "MQCCDTURL").
- * This client reads files only, and no binary tables.
+ * The first of these tables counts: that of MQCNO, of MQCCDTURL, of MQCHLLIB and MQCHLTAB or the same attributes of
+ * mqclient.ini, AMQCLCHL.TAB of the data directory (IBM MQ, "Web addressable access to the client channel definition table",
+ * "Connecting IBM MQ MQI client applications to queue managers"). The first two are URLs, not paths (IBM MQ, "MQCCDTURL"). This
+ * client reads only files, and no binary tables.
  *
- * Which definitions count: those whose queueManager is the name that the application gives, without its asterisk; a blank name
- * is for definitions without one (IBM MQ, "Examples of MQCONN calls", "MQCONN"). They are tried in the order of their names,
- * those of the same name in their own. A group, which is a name with an asterisk or a blank one, has the definitions with a
- * clientWeight behind, in random order by weight (IBM MQ, "Client channel weight (CLNTWGHT)"). If they all have the affinity
- * "preferred", a host has one order of them, and in a process those that failed go behind until the table is changed (IBM MQ,
- * "Connection affinity (AFFINITY)"). If affinities are mixed, it is as with "none"; that is our choice, not tried on IBM MQ.
+ * The definitions count whose queueManager is the name that the application gives, without its asterisk; a blank name is for
+ * definitions without queueManager (IBM MQ, "Examples of MQCONN calls", "MQCONN"). They are tried in the order of their names,
+ * those of one name in the order of the table. For a group (a blank name, or one with an asterisk), definitions with a
+ * clientWeight come behind the others, in random order by weight (IBM MQ, "Client channel weight (CLNTWGHT)"). If they all have
+ * the affinity "preferred", a host always has the same order, and a process puts those that failed behind until the table is
+ * changed (IBM MQ, "Connection affinity (AFFINITY)"). Mixed affinities count as "none"; that is our choice, and has not been
+ * tried on IBM MQ.
  *
- * Reasons: 2058 if nothing is defined for the name (reason code 2058). That a table cannot be read gives 2600 where a URL names
- * it and 2058 elsewhere is our reading, not tried on IBM MQ. */
+ * Reasons: 2058 if nothing is defined for the name (reason code 2058). A table that cannot be read gives 2600 if a URL names
+ * it, otherwise 2058; that is our reading, and has not been tried on IBM MQ. */
 #include "channel_table.h"
 
 #include <ctype.h>
@@ -35,7 +36,7 @@
 #include "marshal.h"
 
 #define MOST_BYTES (1024 * 1024)
-/* What DEFINE CHANNEL takes for a client-connection channel. */
+/* The values that DEFINE CHANNEL allows for a client-connection channel. */
 #define HEARTBEAT_INTERVAL 300
 #define SHARING_CONVERSATIONS 10
 #define MAX_MSG_LENGTH 4194304
@@ -46,11 +47,11 @@ struct candidate {
     char name[21];
     int32_t weight;
     size_t index;
-    uint64_t identity; /* 0 if no failure of it is remembered */
+    uint64_t identity; /* 0 if no failure is remembered */
     unsigned rank;
 };
 
-/* The last definitions with a weight that failed, in a ring. Without a lock, which a fork could leave locked. */
+/* The latest failures of definitions with a weight, in a ring. There is no lock, which a fork could leave locked. */
 static _Atomic uint64_t failures[FAILURES_KEPT];
 static atomic_uint failure_count;
 
@@ -89,7 +90,7 @@ static bool has_scheme(const char *url) {
     return length > 0 && url[length] == ':';
 }
 
-/* A URL may have a password, so that only its scheme is told. */
+/* A URL may have a password, so only its scheme is shown. */
 static MQLONG other_scheme(const char *url) {
     return refuse(MQRC_FUNCTION_NOT_SUPPORTED,
                   "a channel definition table was given by an %.*s URL, but the embedded queue manager's client reads only JSON "
@@ -119,8 +120,8 @@ static MQLONG path_of_options(const MQCNO *options, char *path, size_t size) {
     return path_of_url(url, "MQCNO.CCDTUrl", path, size);
 }
 
-/* The value of a variable, or else of the attribute of mqclient.ini that is equivalent (IBM MQ, "CHANNELS stanza of the client
- * configuration file"). */
+/* The value of a variable, or of the equivalent attribute of mqclient.ini (IBM MQ, "CHANNELS stanza of the client configuration
+ * file"). */
 static bool setting(const char *variable, const char *attribute, char *value, size_t size) {
     const char *given = getenv(variable);
     if (given == NULL || *given == '\0') {
@@ -130,7 +131,7 @@ static bool setting(const char *variable, const char *attribute, char *value, si
     return true;
 }
 
-/* The path of the table, and the reason if it cannot be read; without a path that reason is to be returned at once. */
+/* The path of the table, and the reason if it cannot be read. Without a path, the caller must return that reason at once. */
 static MQLONG locate(const MQCNO *options, char *path, size_t size, MQLONG *unreadable) {
     *unreadable = MQRC_CCDT_URL_ERROR;
     const char *url = getenv("MQCCDTURL");
@@ -148,7 +149,7 @@ static MQLONG locate(const MQCNO *options, char *path, size_t size, MQLONG *unre
         return other_scheme(directory);
     }
     snprintf(path, size, "%s/%s", has_directory ? path_of_file_url(directory) : data_directory(), file);
-    /* A client for which nothing is defined cannot know a queue manager. */
+    /* A client without definitions knows no queue manager. */
     return has_directory || has_file || access(path, F_OK) == 0 ? MQRC_NONE : MQRC_Q_MGR_NAME_ERROR;
 }
 
@@ -237,7 +238,7 @@ static int by_name(const void *one, const void *other) {
     return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-/* How lately a definition has failed: 0 for one that has not, and more for a later failure. */
+/* When a definition has failed: 0 for never, a higher number for a later failure. */
 static unsigned rank_of(uint64_t identity) {
     unsigned count = atomic_load(&failure_count);
     for (unsigned back = 1; back <= FAILURES_KEPT && back <= count; back++) {
@@ -248,7 +249,7 @@ static unsigned rank_of(uint64_t identity) {
     return 0;
 }
 
-/* Put definitions with weights into a random order, in which the ratio of two weights is that of their chances to be first. */
+/* Put definitions with weights into a random order. A definition of twice the weight is first twice as often. */
 static void shuffle(struct candidate *candidates, size_t count, uint64_t state) {
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -361,7 +362,7 @@ MQLONG channel_table_open(struct channel_table *table, const MQCNO *options, con
     return reason;
 }
 
-/* The array of hosts and ports as a connection name; empty if it is none, or too long for one. */
+/* The array of hosts and ports as a connection name; empty if it is no array, or too long. */
 static void read_connections(struct json connections, char *text, size_t size) {
     struct json rest = json_elements(connections), connection;
     size_t length = 0;
@@ -382,7 +383,7 @@ static void read_connections(struct json connections, char *text, size_t size) {
     text[length] = '\0';
 }
 
-/* Whether a definition has a CipherSpec. Whatever is no text is one, lest the connection be made without TLS. */
+/* Whether a definition has a CipherSpec. A value that is no text counts as one, so that no connection is made without TLS. */
 static bool has_cipher_spec(struct json definition) {
     char text[33];
     struct json value = json_member(json_member(definition, "transmissionSecurity"), "cipherSpecification");

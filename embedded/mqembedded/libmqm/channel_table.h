@@ -1,4 +1,4 @@
-/* Client channel definition tables (CCDT): which one counts, and what it defines for a queue manager. */
+/* Client channel definition tables (CCDT): the table that counts, and its definitions for a queue manager. */
 #ifndef MQGROUPS_CHANNEL_TABLE_H
 #define MQGROUPS_CHANNEL_TABLE_H
 
@@ -10,7 +10,7 @@
 
 #define LONGEST_HEARTBEAT_INTERVAL 999999
 
-/* A client-connection channel, wherever it is defined. */
+/* A client-connection channel, of a table or from elsewhere. */
 struct channel {
     char name[21];
     char connections[265]; /* host(port),host(port) */
@@ -21,21 +21,21 @@ struct channel {
     MQLONG reconnect;       /* DEFRECON as an option of MQCNO */
 };
 
-/* The definitions of a table that are for one queue manager or group, in the order in which they are to be tried. */
+/* The definitions of a table for one queue manager or group, in the order in which to try them. */
 struct channel_table {
     char *text;
     struct candidate *candidates;
     size_t count, next;
 };
 
-/* Read the table that counts for this MQCNO, which may be NULL. MQRC_NONE if there are definitions; otherwise the reason, and
- * a sentence on standard error if the table itself is to blame. */
+/* Read the table that counts for this MQCNO, which may be NULL. Returns MQRC_NONE if there are definitions, otherwise a reason.
+ * If the table has an error, a sentence is written to standard error. */
 MQLONG channel_table_open(struct channel_table *table, const MQCNO *options, const char *q_mgr_name);
 
 /* The next definition; false after the last one. */
 bool channel_table_next(struct channel_table *table, struct channel *channel);
 
-/* The definition that channel_table_next gave last leads nowhere. */
+/* The latest definition of channel_table_next has failed. */
 void channel_table_failed(struct channel_table *table);
 
 void channel_table_close(struct channel_table *table);

@@ -16,7 +16,7 @@ const char *data_directory(void);
 
 bool is_file_url(const char *url);
 
-/* The path in a file: URL, or what was given if it is none. */
+/* The path in a file: URL; other text is returned as it is. */
 const char *path_of_file_url(const char *url);
 
 #endif

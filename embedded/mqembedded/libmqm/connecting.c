@@ -18,7 +18,7 @@
 #define CD_CONNECTION_NAME 1024
 #define CD_HEARTBEAT_INTERVAL 1480
 #define CD_SHARING_CONVERSATIONS 1884
-/* Of MQCNO from version 7 on. */
+/* Offset in MQCNO, from version 7 on. */
 #define CNO_APPL_NAME 224
 #define TRANSPORT_TCP 2
 
@@ -31,16 +31,16 @@ _Static_assert(offsetof(MQCSP, CSPPasswordPtr) == 40, "MQCSP");
 #define CNO_NEWEST 8
 #define CD_NEWEST 13
 #define SHARING_OPTIONS (MQCNO_HANDLE_SHARE_NONE | MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK)
-/* Every option of IBM MQ 9.4, whether it does anything here or not. */
+/* Every option of IBM MQ 9.4, with or without an effect here. */
 #define KNOWN_OPTIONS 0x1F3DFFFF
 #define RECONNECT_OPTIONS (MQCNO_RECONNECT | MQCNO_RECONNECT_DISABLED | MQCNO_RECONNECT_Q_MGR)
 
-/* A channel of which nothing else is said: HeartbeatInterval 1 (IBM MQ, "ibm-amqHeartBeatInterval") and 10 conversations. */
+/* The defaults of a channel: HeartbeatInterval 1 (IBM MQ, "ibm-amqHeartBeatInterval") and 10 conversations. */
 static const struct channel minimal = {.unreadable = MQRC_CHANNEL_CONFIG_ERROR, .heartbeat = 1, .sharing = 10};
 
 /* Read a channel from CHANNEL/TCP/host(port), which is the form of the environment variable MQSERVER and of
- * ServerConnectionParms in mqclient.ini (IBM MQ, "MQSERVER", "CHANNELS stanza of the client configuration file"). That one
- * whose address cannot be read answers MQRC_CHANNEL_CONFIG_ERROR is our reading, not tried on IBM MQ. */
+ * ServerConnectionParms in mqclient.ini (IBM MQ, "MQSERVER", "CHANNELS stanza of the client configuration file").
+ * MQRC_CHANNEL_CONFIG_ERROR for an address that cannot be read is our reading, and has not been tried on IBM MQ. */
 static bool channel_of_text(struct channel *channel, const char *text) {
     char transport[21];
     *channel = minimal;
@@ -49,8 +49,8 @@ static bool channel_of_text(struct channel *channel, const char *text) {
 }
 
 /* HeartbeatInterval is in MQCD from version 4 on (IBM MQ, "HeartbeatInterval"), SharingConversations from version 9 on (IBM MQ,
- * "SharingConversations"): without it the channel works as before version 7, and so with 0. Invalid data in MQCD has a reason
- * code of its own (reason code 2277). */
+ * "SharingConversations"). Without it, or with 0, the channel works as before version 7. Invalid data in MQCD gets reason code
+ * 2277. */
 static void channel_of_cd(struct channel *channel, const uint8_t *cd) {
     int32_t version, transport;
     memcpy(&version, cd + CD_VERSION, sizeof version);
@@ -113,15 +113,15 @@ static void credentials(const MQCNO *cno, struct blob *user, struct blob *passwo
     }
 }
 
-/* Conversations never share a socket here. With this option they ask for that (IBM MQ, "Default behavior of client-connection
- * and server-connection channels"). */
+/* Conversations never share a socket here, as with this option (IBM MQ, "Default behavior of client-connection and
+ * server-connection channels"). */
 static int32_t sharing_of(const MQCNO *cno, const struct channel *channel) {
     bool alone = cno != NULL && cno->Options & MQCNO_NO_CONV_SHARING && channel->sharing > 1;
     return alone ? 1 : channel->sharing;
 }
 
-/* DEFRECON of the channel counts if the application does not say whether it reconnects; DISABLED always (IBM MQ, "Default
- * reconnection (DEFRECON)"). */
+/* DEFRECON of the channel counts if the application does not say whether it reconnects; DEFRECON(DISABLED) always counts (IBM
+ * MQ, "Default reconnection (DEFRECON)"). */
 static MQLONG options_of(const MQCNO *cno, const struct channel *channel) {
     MQLONG options = cno != NULL ? cno->Options : MQCNO_NONE;
     bool counts = (options & RECONNECT_OPTIONS) == 0 || channel->reconnect == MQCNO_RECONNECT_DISABLED;
@@ -132,7 +132,7 @@ static MQLONG options_of(const MQCNO *cno, const struct channel *channel) {
 #define program_invocation_short_name getprogname()
 #endif
 
-/* The name that the application gives itself, or that of its program. */
+/* The name that the application gives, or that of its program. */
 static struct blob appl_name(const MQCNO *cno) {
     if (cno != NULL && cno->Version >= 7) {
         struct blob given = name((const char *)cno + CNO_APPL_NAME, 28);
@@ -148,7 +148,7 @@ static bool introduce(struct wire *wire, const char *q_mgr_name, const struct ch
                       PMQLONG reason) {
     struct blob user, password;
     credentials(cno, &user, &password);
-    /* `mqembedded exec` gives the key to its program, and nobody else knows it. */
+    /* `mqembedded exec` gives this key to its program only. */
     const char *key = getenv("MQEMBEDDED_ACCESS_KEY");
     key = key != NULL ? key : "";
     struct answer_MQCONNX answer;
@@ -167,9 +167,9 @@ static bool introduce(struct wire *wire, const char *q_mgr_name, const struct ch
     return true;
 }
 
-/* Read the address of the queue manager on this machine from MQEMBEDDED_LOCAL_BINDINGS: host(port). The libraries libmqm and
- * libmqm_r try it first, whatever channel is given, unless the program or MQ_CONNECT_TYPE asks for a client connection (IBM MQ,
- * "MQCNO"). Without the variable this machine has no queue manager. */
+/* Read the address of the queue manager on this machine from MQEMBEDDED_LOCAL_BINDINGS: host(port). libmqm and libmqm_r try
+ * this first, whatever channel is given, unless the program or MQ_CONNECT_TYPE asks for a client connection (IBM MQ, "MQCNO").
+ * Without the variable this machine has no queue manager. */
 static bool channel_of_local_queue_manager(struct channel *channel, MQLONG options) {
     const char *local = getenv("MQEMBEDDED_LOCAL_BINDINGS"), *type = getenv("MQ_CONNECT_TYPE");
     if (local == NULL || *local == '\0' || options & MQCNO_CLIENT_BINDING || (type != NULL && strcmp(type, "CLIENT") == 0)) {
@@ -204,9 +204,9 @@ static void connect_by(const struct channel *channel, PMQCHAR QMgrName, PMQCNO C
     connection_leave(connection, false);
 }
 
-/* Try one definition after the other, whatever the reason that one failed for (IBM MQ, "Examples of MQCONN calls"). If several
- * failed, the reason is theirs if a queue manager gave it and it is the same, and MQRC_Q_MGR_NOT_AVAILABLE otherwise (reason
- * code 2059, "Examples of MQCONN calls"); which of the two is not tried on IBM MQ. */
+/* Try one definition after the other, whatever the reason of a failure (IBM MQ, "Examples of MQCONN calls"). If queue managers
+ * gave all of them the same reason, this is returned, otherwise MQRC_Q_MGR_NOT_AVAILABLE (reason code 2059); that has not been
+ * tried on IBM MQ. */
 static void connect_by_table(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
     struct channel_table table;
     struct channel channel;
@@ -242,7 +242,7 @@ static bool defines_channel(char *text, size_t size) {
     return true;
 }
 
-/* The order is that of "Web addressable access to the client channel definition table"; channel_table.c has the rest of it. */
+/* The order is that of "Web addressable access to the client channel definition table". The rest of it is in channel_table.c. */
 static void connect_client(PMQCHAR QMgrName, PMQCNO ConnectOpts, const uint8_t *cd, PMQHCONN Hconn, PMQLONG CompCode,
                            PMQLONG Reason) {
     struct channel channel;
@@ -263,7 +263,7 @@ static void connect_client(PMQCHAR QMgrName, PMQCNO ConnectOpts, const uint8_t *
     }
 }
 
-/* What is not valid in MQCNO itself (reason codes 2139, 2046, 2278). */
+/* The reason if MQCNO is not valid (reason codes 2139, 2046, 2278). */
 static MQLONG refusal_of_cno(const MQCNO *cno) {
     MQLONG sharing = cno->Options & SHARING_OPTIONS;
     if (memcmp(cno->StrucId, "CNO ", 4) != 0 || cno->Version < 1 || cno->Version > CNO_NEWEST) {
@@ -313,7 +313,7 @@ static void connect_application(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN H
     bool is_ignored = gives_tls_information(ConnectOpts, cd) && connections_have_tls();
     connect_client(QMgrName, ConnectOpts, cd, Hconn, CompCode, Reason);
     if (is_ignored && *CompCode == MQCC_OK) {
-        /* A process has one TLS environment, until its last connection with TLS has ended (IBM MQ, "MQSCO", reason code 2391). */
+        /* A process has one TLS environment, until its last connection with TLS ends (IBM MQ, "MQSCO", reason code 2391). */
         *CompCode = MQCC_WARNING;
         *Reason = MQRC_SSL_ALREADY_INITIALIZED;
     }

@@ -1,19 +1,20 @@
 /* The table of connections.
  *
  * One lock guards the table and the state of every connection in it. It is never held while a call is on the wire or a callback
- * runs; for that time the connection is reserved instead. After fork, the child closes its copies of the sockets, so that the
- * queue manager notices the death of the parent although the child lives. The child also forgets the table. If the parent had
- * made an MQI call, each call of the child gets MQRC_ENVIRONMENT_ERROR, whether it is MQCONN or names an inherited handle,
- * until it has called exec (IBM MQ, "The fork system call in UNIX and Linux systems"). Handles are counted up and never
- * repeated, in neither process.
+ * runs; the connection is then reserved.
  *
- * A call ends with connection_leave. MQDISC ends with connection_remove, which ends the handle before it gives up the
- * reservation: so no other thread's call comes between the answer to MQDISC and the end of the handle.
+ * After fork, the child closes its copies of the sockets, so the queue manager notices the death of the parent although the
+ * child lives. The child also forgets the table. If the parent has made an MQI call, each call of the child, with or without an
+ * inherited handle, gets MQRC_ENVIRONMENT_ERROR until exec (IBM MQ, "The fork system call in UNIX and Linux systems"). Handles
+ * are counted up, and never repeated in either process.
+ *
+ * A call ends with connection_leave. MQDISC ends with connection_remove, which ends the handle before the reservation. So no
+ * call of another thread comes between the answer to MQDISC and the end of the handle.
  *
  * While messages are consumed asynchronously, a connection is given to one thread. Calls of other threads are refused, even
- * those that are already waiting for their turn. But if a callback has called MQOP_SUSPEND or MQOP_STOP, which take effect when
- * it returns (IBM MQ, "MQCTL"), calls of other threads wait for that instead. For the callback may have told another thread
- * that consumption is suspended, and that thread may call before the callback has returned. */
+ * those that wait for their turn. But MQOP_SUSPEND and MQOP_STOP in a callback take effect when the callback returns (IBM MQ,
+ * "MQCTL"). Then calls of other threads wait for that: the callback may have told another thread that consumption is suspended,
+ * and that thread may call before the callback has returned. */
 #include "connection.h"
 
 #include <stdatomic.h>
@@ -41,7 +42,7 @@ pthread_mutex_t connections_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct connection *table;
 static MQHCONN next_hconn = FIRST_HCONN;
 static int with_tls;
-/* Whether this process has made an MQI call, and whether a parent of it had before it forked. */
+/* Whether this process has made an MQI call, and whether a parent had made one before it forked. */
 static bool has_called, is_forked;
 
 uint64_t this_thread(void) {
@@ -67,8 +68,8 @@ static void after_fork_in_child(void) {
     wires_after_fork_in_child();
     for (struct connection *one = table; one != NULL;) {
         struct connection *next = one->next;
-        /* A thread that is in a call does not exist in the child. It may have been changing the reply's buffer, so a connection
-         * in use is left alone. */
+        /* A thread in a call does not exist in the child. It may have been changing the reply's buffer, so a connection in use
+         * is left alone. */
         if (one->users == 0) {
             wire_close(&one->wire);
             consumption_destroy(&one->consumption);
@@ -142,8 +143,8 @@ static struct connection *find(MQHCONN hconn) {
     return NULL;
 }
 
-/* Whether this thread may use the handle at all. A handle that is not shared belongs to the thread that connected, and to the
- * thread that it is given to. */
+/* Whether this thread may use the handle. A handle that is not shared belongs to the thread that connected, and to the thread
+ * to which it is given. */
 static bool is_usable(const struct connection *connection) {
     MQLONG sharing = MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK;
     uint64_t me = this_thread();

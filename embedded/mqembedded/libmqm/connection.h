@@ -1,4 +1,4 @@
-/* Connection handles: the state of a connection that only this process can have. */
+/* Connection handles: the state of connections in this process. */
 #ifndef MQEMBEDDED_CONNECTION_H
 #define MQEMBEDDED_CONNECTION_H
 
@@ -10,7 +10,7 @@
 
 struct connection;
 
-/* Guards everything except a call in progress. It is held for short times only, and during fork. */
+/* Guards everything except a call in progress. It is held only for short times, and during fork. */
 extern pthread_mutex_t connections_lock;
 
 /* Thread numbers for connection_give. pthread_self is reused after a thread has ended; these numbers are not. */
@@ -18,13 +18,12 @@ extern pthread_mutex_t connections_lock;
 #define NOT_RUNNING_YET UINT64_MAX
 uint64_t this_thread(void);
 
-/* Whether this process may not connect, because it is the child of a process that had made an MQI call before it forked: then
- * each call gets MQRC_ENVIRONMENT_ERROR. Counts as a call. */
+/* Whether this process is the child of a process that had made an MQI call before it forked; each of its calls gets
+ * MQRC_ENVIRONMENT_ERROR. This counts as a call. */
 bool connections_are_refused(void);
 
-/* Make a connection without a handle, reserved for this thread; NULL if there is no memory. `options` are those of MQCNO, which
- * say which threads may use the handle. The caller must then call connection_publish and connection_leave, or
- * connection_remove. */
+/* Make a connection without a handle, reserved for this thread; NULL if there is no memory. `options`, of MQCNO, say which
+ * threads may use the handle. The caller must then call connection_publish and connection_leave, or connection_remove. */
 struct connection *connection_new(MQLONG options);
 
 /* Count the connection as one with TLS, until it is removed. */
@@ -45,22 +44,23 @@ struct wire *connection_wire(struct connection *connection);
 /* End the call. A connection whose wire failed keeps its handle, and every later call over the wire fails. */
 void connection_leave(struct connection *connection, bool wire_failed);
 
-/* End the call and the connection; the handle is unknown from now on. */
+/* End the call and the connection. The handle is then unknown. */
 void connection_remove(struct connection *connection);
 
-/* Keep a connection in memory without reserving it; NULL and the first two reasons of connection_enter. The caller must then call
- * connection_release. A thread that holds a connection calls connection_keep to hold it for another thread. */
+/* Keep a connection in memory without reserving it. On failure returns NULL, with the first two reasons of connection_enter.
+ * The caller must then call connection_release. A thread that holds a connection calls connection_keep to hold it for another
+ * thread. */
 struct connection *connection_hold(MQHCONN hconn, PMQLONG reason);
 void connection_keep(struct connection *connection);
 void connection_release(struct connection *connection);
 
-/* Let only this thread make calls; with NOBODY, all threads again. connections_lock must be held. */
+/* Let only this thread make calls, or, with NOBODY, all threads. connections_lock must be held. */
 void connection_give(struct connection *connection, uint64_t thread);
 
-/* Let threads that wait for their turn look again. connections_lock must be held. */
+/* Wake threads that wait for their turn. connections_lock must be held. */
 void connection_turns(struct connection *connection);
 
-/* Whether the connection is given to this thread, which means that the caller is a callback. */
+/* Whether the connection is given to this thread, so that the caller is a callback. */
 bool connection_is_mine(struct connection *connection);
 
 MQHCONN connection_handle(const struct connection *connection);

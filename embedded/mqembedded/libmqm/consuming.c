@@ -1,4 +1,4 @@
-/* MQCB and MQCTL. The queue manager decides what they do. */
+/* MQCB and MQCTL, whose effect the queue manager decides. */
 #include <stdlib.h>
 
 #include "marshal.h"
@@ -9,7 +9,7 @@ _Static_assert(sizeof(MQCTLO) == 24 && offsetof(MQCTLO, ConnectionArea) == 16, "
 
 /* --- registration */
 
-/* Make room for a callback before the queue manager is asked: afterwards the callback could not be refused any more. */
+/* Make room for a callback before asking the queue manager, because afterwards the callback could not be refused. */
 static bool make_room(struct consumption *consumption, MQHOBJ hobj) {
     pthread_mutex_lock(&connections_lock);
     struct callback *one = callback_of(consumption, hobj);
@@ -23,7 +23,7 @@ static bool make_room(struct consumption *consumption, MQHOBJ hobj) {
 }
 
 /* Store the outcome of MQCB. If a definition is replaced, CallbackArea stays unchanged (IBM MQ, "MQCBD"). A failed call may not
- * have found its callback. Any other answer about another callback is malformed: false. */
+ * have found its callback. Another answer about another callback is malformed: false. */
 static bool keep(struct consumption *consumption, const struct answer_MQCB *answer, MQHOBJ hobj, const MQCBD *cbd, MQLONG comp) {
     if (answer->hobj != hobj) {
         return comp == MQCC_FAILED;
@@ -99,8 +99,8 @@ void consumption_without(MQHCONN hconn, MQHOBJ hobj) {
 
 /* --- starting and stopping */
 
-/* A connection starts to consume: it is given to the dispatcher, which may be this thread. `rested` is set to whether there is
- * a suspended dispatcher. */
+/* Give the connection, which starts to consume, to the dispatcher, which may be this thread. `rested`: whether there is a
+ * suspended dispatcher. */
 static bool begins(struct connection *connection, MQLONG operation, const MQCTLO *ctlo, bool *rested) {
     struct consumption *consumption = connection_consumption(connection);
     pthread_mutex_lock(&connections_lock);
@@ -111,7 +111,7 @@ static bool begins(struct connection *connection, MQLONG operation, const MQCTLO
     *rested = consumption->dispatching;
     consumption->dispatching = true;
     consumption->started = false;
-    /* A resting dispatcher may take its time to wake up. It must not count as resting until it rests again. */
+    /* A resting dispatcher may be slow to wake up. It must not count as resting until it rests again. */
     consumption->resting = false;
     consumption->reason = MQRC_NONE;
     connection_give(connection, consumption->waits ? this_thread() : NOT_RUNNING_YET);
@@ -221,7 +221,7 @@ EXPORTED void MQCTL(MQHCONN Hconn, MQLONG Operation, PMQVOID ControlOpts, PMQLON
     connection_release(connection);
 }
 
-/* MQDISC ends the handle, whatever the queue manager answered to MQOP_STOP, and whatever a callback calls meanwhile. */
+/* MQDISC ends the handle, whatever the answer to MQOP_STOP, and whatever a callback calls meanwhile. */
 static void end_dispatcher(struct connection *connection) {
     struct consumption *consumption = connection_consumption(connection);
     pthread_mutex_lock(&connections_lock);
@@ -236,7 +236,7 @@ static void end_dispatcher(struct connection *connection) {
 
 bool consumption_ends(struct connection *connection, PMQLONG reason) {
     if (connection_is_mine(connection)) {
-        /* Topic "Usage notes for MQCB" says that this is not allowed, but not which reason code it gets: unverified. */
+        /* "Usage notes for MQCB" forbids this, but does not give the reason code: unverified. */
         *reason = MQRC_CALL_IN_PROGRESS;
         return false;
     }

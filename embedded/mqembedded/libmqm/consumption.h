@@ -1,16 +1,17 @@
 /* Asynchronous consumption of messages: the registered callbacks, and the dispatcher, the thread that makes them.
  *
- * The queue manager decides which callback is next, and with what (the internal call CALLBACK). This side has the functions,
- * their areas and the thread. MQOP_START starts a dispatcher; MQOP_START_WAIT makes the calling thread the dispatcher. While it
- * runs, the connection is given to it, so that calls of other threads are refused. It does what `wish` says:
+ * The queue manager decides which callback is next, and with which data (the internal call CALLBACK). This library has the
+ * functions, their areas and the thread. MQOP_START starts a dispatcher; MQOP_START_WAIT makes the calling thread the
+ * dispatcher. While the dispatcher runs, the connection is given to it, so calls of other threads are refused. It does what
+ * `wish` says:
  *
  *     RUN      wait for the next message or event
  *     PAUSE    another thread is about to stop or suspend: rest, and give the connection back
  *     SUSPEND  rest; a thread in MQOP_START_WAIT returns from it instead
  *     END      end, after the callbacks that are owed
  *
- * Whatever the wish, callbacks that are owed (for a start, a stop, a registration) come first. A waiting dispatcher is woken by
- * the one-way frame WAKE; a dispatcher in a callback sees the wish when the callback returns. */
+ * Callbacks that are owed (for a start, a stop, a registration) always come first. A waiting dispatcher is woken by the one-way
+ * frame WAKE; a dispatcher in a callback sees the wish when the callback returns. */
 #ifndef MQEMBEDDED_CONSUMPTION_H
 #define MQEMBEDDED_CONSUMPTION_H
 
@@ -21,7 +22,7 @@
 
 struct connection;
 
-/* A registered function. It is kept until no calls are owed to it any more. */
+/* A registered function, which is kept until it is owed no calls. */
 struct callback {
     struct callback *next;
     MQHOBJ hobj; /* MQHO_NONE for the event handler */
@@ -44,7 +45,7 @@ struct consumption {
     bool started;     /* the callbacks owed at the start have been made */
     bool resting;
     bool asleep;   /* in CALLBACK, until WAKE ends it */
-    MQLONG reason; /* why the dispatcher ended; MQRC_NONE if it was told to */
+    MQLONG reason; /* the reason of the dispatcher's end; MQRC_NONE if it was told to end */
     pthread_cond_t changed;
 };
 
@@ -61,7 +62,7 @@ struct callback *callback_of(struct consumption *consumption, MQHOBJ hobj);
 
 /* --- from consuming.c */
 
-/* Before MQDISC: stop, and deregister all callbacks. In a callback of this connection it returns false with a reason. */
+/* Before MQDISC: stop, and deregister all callbacks. Returns false with a reason in a callback of this connection. */
 bool consumption_ends(struct connection *connection, PMQLONG reason);
 
 /* After MQCLOSE: deregister the callback of the closed handle. */
@@ -75,13 +76,14 @@ enum { CALLBACK_OWED, CALLBACK_NEXT, CALLBACK_DEREGISTERED };
 /* Make all callbacks that are owed, in this thread. */
 void callbacks_owed(struct connection *connection, int32_t asked);
 
-/* Let a dispatcher rest, if there is one in another thread. Returns whether there is. */
+/* Let a dispatcher in another thread rest. Returns whether there is one. */
 bool dispatcher_pause(struct connection *connection);
 
 /* Tell a dispatcher what to do next, with connections_lock held. */
 void dispatcher_wish(struct connection *connection, enum wish wish);
 
-/* Be the dispatcher until told otherwise. Returns why it ended: MQRC_NONE, MQRC_CONNECTION_BROKEN, or CALLBACK's reason. */
+/* Be the dispatcher until told otherwise. Returns the reason of the end: MQRC_NONE, MQRC_CONNECTION_BROKEN, or that of
+ * CALLBACK. */
 MQLONG dispatch(struct connection *connection);
 
 /* Start a thread that dispatches; false if there cannot be one. */

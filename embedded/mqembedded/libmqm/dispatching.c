@@ -1,5 +1,5 @@
-/* The dispatcher: it asks for the next callback and makes it. It then holds no lock: a callback may take locks of its own, such
- * as the interpreter's, and may make calls. */
+/* The dispatcher, which asks for the next callback and makes it. During a callback it holds no lock, because the callback may
+ * take locks, such as the interpreter's, and may make calls. */
 #include <stdlib.h>
 
 #include "marshal.h"
@@ -33,8 +33,8 @@ static bool is_message(const MQCBC *context) {
     return context->CallType == MQCBCT_MSG_REMOVED || context->CallType == MQCBCT_MSG_NOT_REMOVED;
 }
 
-/* Whether the answer is a call that may be made now: with a message, complete or of the length that MQCBC says; or a control
- * call or event without a message. Only control calls are ever owed. */
+/* Whether the answer is a call that may be made now: with a message, complete or of the length in MQCBC; or a control call or
+ * event without a message. Only control calls can be owed. */
 static bool is_whole(const struct answer_CALLBACK *answer, int32_t asked, MQCBC *context) {
     if (!copy_structure(context, sizeof *context, answer->cbc) || answer->cbc.length != sizeof *context ||
         memcmp(context->StrucId, "CBC ", 4) != 0 || context->Version != 2 || context->CallType < MQCBCT_START_CALL ||
@@ -53,8 +53,8 @@ static bool is_whole(const struct answer_CALLBACK *answer, int32_t asked, MQCBC 
     return answer->md.length == 0 && answer->gmo.length == 0 && context->DataLength == 0;
 }
 
-/* Copy an answer out of the wire, which calls from inside the callback will use. False if it is not a call to one of the
- * callbacks; then there is nothing to free. */
+/* Copy an answer out of the wire, which calls in the callback will use. False if it is no call to one of the callbacks; then
+ * there is nothing to free. */
 static bool take_call(struct consumption *consumption, const struct answer_CALLBACK *answer, int32_t asked,
                       struct call *call) {
     if (!is_whole(answer, asked, &call->context)) {
@@ -117,7 +117,7 @@ static void is_awake(struct consumption *consumption) {
     pthread_mutex_unlock(&connections_lock);
 }
 
-/* Ask for the next callback. If the outcome is REFUSED, the reason is set. */
+/* Ask for the next callback. With the outcome REFUSED, the reason is set. */
 static enum outcome fetch(struct connection *connection, int32_t asked, struct call *call, PMQLONG reason) {
     struct consumption *consumption = connection_consumption(connection);
     if (connection_enter(connection_handle(connection), reason) == NULL) {
@@ -131,7 +131,7 @@ static enum outcome fetch(struct connection *connection, int32_t asked, struct c
     MQLONG comp;
     enum outcome outcome = BROKEN;
     bool answered = call_CALLBACK(connection_wire(connection), asked, &comp, reason, &answer);
-    /* Before the wire may be closed, because WAKE must not be sent on a closed wire. */
+    /* Before the wire is closed: WAKE must not be sent on a closed wire. */
     is_awake(consumption);
     if (answered && comp == MQCC_FAILED) {
         outcome = REFUSED;
@@ -156,7 +156,7 @@ static void keep_areas(struct consumption *consumption, const struct call *call)
 }
 
 static void call_back(struct connection *connection, struct call *call) {
-    /* If the interpreter shuts down, it ends the thread inside the callback. */
+    /* An interpreter that shuts down ends the thread inside the callback. */
     pthread_cleanup_push(free, call->buffer);
     depth++;
     call->function(connection_handle(connection), call->with_md ? &call->md : NULL, call->with_gmo ? &call->gmo : NULL,
@@ -178,7 +178,7 @@ void callbacks_owed(struct connection *connection, int32_t asked) {
     }
 }
 
-/* Prepare the call that tells the next callback that the connection is lost; false if all have been told. */
+/* Prepare the call that tells the next callback of the lost connection; false if all have been told. */
 static bool next_untold(struct consumption *consumption, struct call *call, MQLONG *options) {
     pthread_mutex_lock(&connections_lock);
     struct callback *one = consumption->callbacks;
@@ -196,7 +196,7 @@ static bool next_untold(struct consumption *consumption, struct call *call, MQLO
     return one != NULL;
 }
 
-/* Tell all callbacks that the connection is lost, because the queue manager cannot do that any more. */
+/* Tell all callbacks that the connection is lost, because the queue manager cannot. */
 static void tell_broken(struct connection *connection) {
     struct call call;
     MQLONG options;
@@ -234,7 +234,7 @@ bool dispatcher_pause(struct connection *connection) {
     return there;
 }
 
-/* Do what the wish says, when no calls are owed. Returns false if the dispatcher must end. */
+/* Follow the wish, when no calls are owed. Returns false if the dispatcher must end. */
 static bool obey(struct connection *connection, enum wish seen) {
     struct consumption *consumption = connection_consumption(connection);
     pthread_mutex_lock(&connections_lock);
@@ -292,7 +292,7 @@ MQLONG dispatch(struct connection *connection) {
     }
 }
 
-/* Called when the thread ends, by itself or because the interpreter shuts down. */
+/* Called at the end of the thread, also if the interpreter shuts down. */
 static void has_ended(void *argument) {
     struct connection *connection = argument;
     struct consumption *consumption = connection_consumption(connection);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A channel definition table needs five. */
+/* The greatest depth. A channel definition table needs five. */
 #define DEEPEST 32
 #define LONGEST_NAME 64
 #define LONGEST_INTEGER 11
@@ -137,7 +137,7 @@ bool json_parse(const char *text, size_t length, struct json *value, int *line) 
     return is_json && rest.at == rest.end;
 }
 
-/* The value at the beginning of `rest`, which is then behind it. */
+/* The value at the beginning of `rest`, which then begins behind it. */
 static struct json take_value(struct json *rest) {
     skip_space(rest);
     struct json value = *rest;

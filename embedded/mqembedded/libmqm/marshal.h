@@ -1,8 +1,8 @@
-/* The steps of every verb: it gathers the arguments of the call that was generated in verbs.h, and copies the answer back to
- * the caller. Structures are sent with the length that their Version says, and returned in place. Nothing is decided here.
+/* The steps of every verb: it gathers the arguments of its generated call (verbs.h), and copies the answer to the caller.
+ * Structures are sent with the length of their Version, and returned in place. The queue manager decides everything.
  *
- * A reply cannot be trusted. Where something is written, and how much room there is, was known before the call. The lengths in
- * a reply must agree with the bytes that arrived; otherwise the call ends with MQRC_CONNECTION_BROKEN. */
+ * A reply cannot be trusted. The places to write to, and the room there, are known before the call. The lengths in a reply must
+ * agree with the bytes that arrived; otherwise the call ends with MQRC_CONNECTION_BROKEN. */
 #ifndef MQEMBEDDED_MARSHAL_H
 #define MQEMBEDDED_MARSHAL_H
 
@@ -16,7 +16,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* The longest data of a call: more than the 100 MB of IBM MQ's longest message, with room for its structures in a frame. */
+/* The longest data of a call: more than the 100 MB of IBM MQ's longest message, and room for structures in a frame. */
 #define MAX_DATA ((MQLONG)(WIRE_MAX_BODY - 1024 * 1024))
 
 static inline struct blob bytes(const void *data, size_t length) {
@@ -32,7 +32,7 @@ static inline struct blob name(const char *field, size_t length) {
     return bytes(field, length);
 }
 
-/* A structure with the length that its Version says; empty for a NULL pointer. */
+/* A structure with the length of its Version; empty for a NULL pointer. */
 static inline struct blob structure(const void *data, uint32_t (*length_of)(const void *structure)) {
     return data == NULL ? bytes(NULL, 0) : bytes(data, length_of(data));
 }
@@ -55,7 +55,7 @@ static inline struct blob structure(const void *data, uint32_t (*length_of)(cons
         }                                                                \
     } while (0)
 
-/* The place that a pointer or, if that is NULL, an offset from the structure's start leads to; NULL if there is neither. */
+/* The place of a pointer or, if that is NULL, of an offset from the structure's start; NULL if there is neither. */
 static inline const uint8_t *pointed_at(const void *structure, const void *pointer, MQLONG offset) {
     if (pointer != NULL) {
         return pointer;
@@ -76,7 +76,7 @@ static inline const uint8_t *pointed_at(const void *structure, const void *point
 #define STS_SUB_NAME 248
 
 /* The text of an MQCHARV, whose offset counts from `structure`. A text that is too long, or has no end, is cut to one byte more
- * than allowed, so that the queue manager sees that it is too long. */
+ * than allowed. So the queue manager sees that it is too long. */
 static inline struct blob charv_text(const void *structure, const MQCHARV *value, size_t longest) {
     const char *text = (const char *)pointed_at(structure, value->VSPtr, value->VSOffset);
     if (text == NULL) {
@@ -101,7 +101,7 @@ static inline struct blob text_in(struct blob sent, size_t offset) {
     return charv_text(sent.data, &value, MAX_CHARV);
 }
 
-/* Where a text is returned: the MQCHARV at an offset of a structure as it was before the call. */
+/* The place for a returned text: the MQCHARV at an offset of a structure, as before the call. */
 struct room {
     size_t offset;
     void *at; /* NULL if the caller gave no buffer */
@@ -119,8 +119,8 @@ static inline struct room room_in(struct blob sent, size_t offset) {
     return (struct room){offset, at, at != NULL && value.VSBufSize > 0 ? (uint32_t)value.VSBufSize : 0, value.VSLength};
 }
 
-/* Whether a text has the length that VSLength of the returned structure says, or fills the buffer if that is shorter. An empty
- * text with an unchanged VSLength is right too. */
+/* Whether a text has the length in VSLength of the returned structure, or fills a shorter buffer. An empty text with an
+ * unchanged VSLength is right, too. */
 static inline bool text_fits(struct room room, struct blob answered, struct blob text) {
     int32_t length = room.said;
     if (answered.length >= room.offset + sizeof(MQCHARV)) {
@@ -132,14 +132,14 @@ static inline bool text_fits(struct room room, struct blob answered, struct blob
     return length >= 0 && text.length == ((uint32_t)length < room.length ? (uint32_t)length : room.length);
 }
 
-/* Only for a text that passed text_fits. */
+/* Only for a text that has passed text_fits. */
 static inline void write_text(struct room room, struct blob text) {
     if (text.length > 0) {
         memcpy(room.at, text.data, text.length);
     }
 }
 
-/* Whether `came` is the length of the whole, or of the buffer if that is shorter. */
+/* Whether `came` is the length of the whole, or of a shorter buffer. */
 static inline bool is_cut_to(uint32_t came, MQLONG whole, MQLONG room) {
     MQLONG most = room > 0 ? room : 0;
     return whole >= 0 && came == (uint32_t)(whole < most ? whole : most);

@@ -1,8 +1,8 @@
 /* MQPUT, MQPUT1, MQGET, and the verbs that end units of work. */
 #include "marshal.h"
 
-/* Whether the buffer has a message that can be sent at all; the queue manager could not see these errors. No frame carries more
- * than MAX_DATA. For a client that is the channel's limit: MQRC_DATA_LENGTH_ERROR (IBM MQ, "2010"). */
+/* Whether the buffer has a message that can be sent; the queue manager could not see these errors. No frame carries more than
+ * MAX_DATA, which for a client is the channel's limit: MQRC_DATA_LENGTH_ERROR (reason code 2010). */
 static bool message_fits(MQLONG length, const void *buffer, PMQLONG comp, PMQLONG reason) {
     if (length < 0) {
         return fail(MQRC_BUFFER_LENGTH_ERROR, comp, reason);
@@ -57,7 +57,7 @@ static bool returned_length_fits(struct blob sent, const struct answer_MQGET *an
     return length == MQRL_UNDEFINED || (length >= 0 && (uint32_t)length == answer->data.length);
 }
 
-/* Whether DataLength fits the data: all of it came, or as much as the buffer holds, and then with more than MQCC_OK. */
+/* Whether DataLength fits the data: all of it came, or, with a warning or failure, as much as the buffer holds. */
 static bool message_is_whole(const struct answer_MQGET *answer, MQLONG buffer_length, MQLONG comp) {
     return is_cut_to(answer->data.length, answer->data_length, buffer_length) &&
            (comp != MQCC_OK || answer->data.length == (uint32_t)answer->data_length);

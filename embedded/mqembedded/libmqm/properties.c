@@ -17,7 +17,7 @@ EXPORTED void MQCRTMH(MQHCONN Hconn, PMQVOID CrtMsgHOpts, PMQHMSG Hmsg, PMQLONG 
     struct answer_MQCRTMH answer = {.hmsg = MQHM_UNUSABLE_HMSG};
     *Hmsg = MQHM_UNUSABLE_HMSG;
     if (Hconn == MQHC_UNASSOCIATED_HCONN) {
-        /* A handle without a connection would have to be kept in this process; neither binding needs that. */
+        /* Handles without a connection would have to be kept in this process; no binding needs them. */
         *CompCode = MQCC_FAILED;
         *Reason = MQRC_FUNCTION_NOT_SUPPORTED;
         return;
@@ -57,7 +57,7 @@ EXPORTED void MQSETMP(MQHCONN Hconn, MQHMSG Hmsg, PMQVOID SetPropOpts, PMQVOID N
                         (write_back_MQPD(PropDesc, answer.pd), true));
 }
 
-/* The length of values of a type in bytes; -1 if the type does not fix it, -2 if there is no such type. */
+/* The length of values of a type, in bytes; -1 if they have different lengths, -2 if there is no such type. */
 static MQLONG length_of_type(MQLONG type) {
     switch (type) {
     case MQTYPE_NULL: return 0;
@@ -74,7 +74,7 @@ static MQLONG length_of_type(MQLONG type) {
     }
 }
 
-/* Whether DataLength fits the value and its type. A call that failed, or that asks for the length only, may return the length
+/* Whether DataLength fits the value and its type. A call that failed, or that asks only for the length, may return the length
  * without the value. */
 static bool value_fits(const struct answer_MQINQMP *answer, MQLONG value_length, bool asks_for_length, MQLONG comp,
                        MQLONG reason) {
@@ -89,7 +89,7 @@ static bool value_fits(const struct answer_MQINQMP *answer, MQLONG value_length,
                             : answer->value.length == (uint32_t)answer->data_length && answer->data_length <= value_length);
 }
 
-/* Whether ReturnedName is complete, unless the call failed because it is not. */
+/* Whether ReturnedName is complete, or the call failed because it is not. */
 static bool name_fits(struct room room, const struct answer_MQINQMP *answer, MQLONG comp, MQLONG reason) {
     MQLONG length = room.said;
     if (answer->impo.length > 0) {

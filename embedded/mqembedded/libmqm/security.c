@@ -1,8 +1,8 @@
-/* Security features that a program asks for and that are not available here. The connection is refused: otherwise data would be
- * sent unencrypted that the program wanted encrypted, or a user would be let in without a check.
+/* Security features that are not available here. A program that asks for one is refused; otherwise data would be sent without
+ * the encryption that it wants, or a user would be let in without a check.
  *
- * Tests set MQEMBEDDED_PRETEND_TLS. Then a connection that asks for TLS is made without it, and obeys the rules that a process has
- * for its TLS environment. */
+ * Tests set MQEMBEDDED_PRETEND_TLS. Then a connection that asks for TLS is made without it, and follows the rules for the TLS
+ * environment of a process. */
 #include "security.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static MQLONG tls_refusal(const MQCNO *options) {
     return is_set("MQEMBEDDED_PRETEND_TLS") ? MQRC_NONE : MQRC_SSL_INITIALIZATION_ERROR;
 }
 
-/* Whether a structure is one of these, of a version from 1 on. */
+/* Whether a structure has this StrucId, and a version from 1 on. */
 static bool is_valid(const void *structure, const char *struc_id, int32_t newest) {
     int32_t version;
     memcpy(&version, (const uint8_t *)structure + 4, sizeof version);

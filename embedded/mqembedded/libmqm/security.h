@@ -7,10 +7,10 @@
 
 #include <cmqc.h>
 
-/* The reason to refuse an MQCSP or MQSCO that is not valid (reason codes 2595, 2380); MQRC_NONE if there is none. */
+/* The reason to refuse an invalid MQCSP or MQSCO (reason codes 2595, 2380); MQRC_NONE if both are valid. */
 MQLONG credentials_refusal(const MQCNO *options);
 
-/* The reason to refuse a connection by a channel that has a CipherSpec or not; MQRC_NONE if it may go on. `options` may be
+/* The reason to refuse a connection, by a channel with or without a CipherSpec; MQRC_NONE if it may continue. `options` may be
  * NULL. */
 MQLONG security_refusal(const MQCNO *options, bool has_tls);
 

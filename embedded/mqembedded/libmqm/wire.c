@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What macOS, or an older one, does not have. */
+/* What macOS, or an older version of it, does not have. */
 #ifndef SOCK_CLOEXEC
 #define SOCK_CLOEXEC 0
 #endif
@@ -25,27 +25,27 @@
 #define HEADER_LENGTH 8
 #define CONNECT_TIMEOUT_MS 5000
 
-/* Seconds. IBM MQ's Connect_Timeout is for the socket only (IBM MQ, "TCP stanza of the client configuration file"). That a
- * client gives up a peer that accepts and then stays silent, after how long, and with MQRC_CONNECTION_BROKEN, is our choice,
- * not tried on IBM MQ. */
+/* Seconds. IBM MQ's Connect_Timeout is for the socket only (IBM MQ, "TCP stanza of the client configuration file"). A client
+ * gives up a peer that accepts and then stays silent, after this time, with MQRC_CONNECTION_BROKEN. That is our choice, and has
+ * not been tried on IBM MQ. */
 #ifndef SILENCE_TIMEOUT
 #define SILENCE_TIMEOUT 60
 #endif
 
-/* How much may be sent before an answer must be read: enough to fill a line with a long round trip, but so little that the
- * answers fit into a socket's buffer while this side sends. */
+/* The bytes that may be sent before an answer must be read: enough for a line with a long round trip, and so few that the
+ * answers fit into the socket's buffer meanwhile. */
 #define POSTED_WINDOW 256
 #define POSTED_BYTES (4u * 1024 * 1024)
 #define POSTED_ANSWER_LENGTH 8
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames and structures are little-endian");
 
-/* The wires that have a socket. A forked child closes its copies, even that of a connection in the making. Sockets are opened
- * and closed only under the lock, so fork never comes between a socket and its entry. */
+/* The wires with a socket. A forked child closes its copies, even that of a connection in the making. Sockets are opened and
+ * closed only under the lock, so fork never comes between a socket and its entry. */
 static pthread_mutex_t sockets_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wire *open_wires;
 
-/* The thread that sends heartbeats, and what wakes it when a wire gets some. Both are guarded by sockets_lock. */
+/* The thread that sends heartbeats, and the condition that wakes it when a wire gets heartbeats. sockets_lock guards both. */
 static bool beating;
 static pthread_cond_t heartbeats_changed;
 
@@ -354,7 +354,7 @@ static bool collect(struct wire *wire, uint16_t left) {
 
 bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply) {
     wire->posted_bytes = 0;
-    /* A peer that sends more than one answer is not trusted. */
+    /* A peer that sends more than one answer cannot be trusted. */
     return send_request(wire, code, request) && collect(wire, 1) && receive_answer(wire, code, reply) &&
            wire->at == wire->length;
 }
@@ -388,8 +388,8 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Send a heartbeat, unless something else is being sent, or the socket has no room: then others see data anyway, or the peer
- * does not read. */
+/* Send a heartbeat, unless another frame is being sent (the peer sees data anyway), or the socket has no room (the peer does
+ * not read). */
 static void send_heartbeat(struct wire *wire) {
     if (pthread_mutex_trylock(&wire->sending) != 0) {
         return;
@@ -403,7 +403,7 @@ static void send_heartbeat(struct wire *wire) {
     pthread_mutex_unlock(&wire->sending);
 }
 
-/* Make, and wait for, heartbeats_changed by the monotonic clock, which a condition of macOS does not know. */
+/* Make heartbeats_changed, and wait for it by the monotonic clock, which conditions of macOS do not have. */
 #ifdef __APPLE__
 static void init_heartbeats_changed(void) { pthread_cond_init(&heartbeats_changed, NULL); }
 

@@ -1,4 +1,4 @@
-/* Fields and frames. verbs.h, which is generated from wire/verbs.py, calls these functions; nothing here knows a verb. */
+/* Fields and frames, for verbs.h, which is generated from wire/verbs.py. Not here: verbs. */
 #ifndef MQEMBEDDED_WIRE_H
 #define MQEMBEDDED_WIRE_H
 
@@ -17,8 +17,8 @@ struct blob {
     uint32_t length;
 };
 
-/* One TCP connection to a queue manager; `fd` is -1 if there is none. Received bytes stay in `body` until the next call. Must
- * not move while it is open. */
+/* A TCP connection to a queue manager; `fd` is -1 if there is none. Received bytes stay in `body` until the next call. An open
+ * wire must not move in memory. */
 struct wire {
     struct wire *next_open;
     int fd;
@@ -32,12 +32,12 @@ struct wire {
     size_t length;
     bool patient;
     uint16_t heartbeat;      /* the code of heartbeats; 0 if none flow */
-    int64_t interval_ms;     /* how often this side sends one of its own accord; 0 if it only answers them */
+    int64_t interval_ms;     /* the interval at which this side sends heartbeats; 0 if it only answers them */
     int64_t next_heartbeat_ms;
     pthread_mutex_t sending; /* so that wire_notify does not cut a request in two */
 };
 
-/* A request that is being built. The header and all numbers are copied to `small`, the first piece; blobs are pointers only. */
+/* A request that is being built. Header and numbers are copied to `small`, the first piece; blobs are pointers. */
 struct request {
     uint8_t small[8 + WIRE_MAX_FIELDS * 8];
     size_t small_length;
@@ -66,36 +66,35 @@ struct blob reply_blob(struct reply *reply, uint32_t length);
 /* Whether the reply had its fields and nothing else, and `comp` is a completion code. */
 bool reply_is_whole(const struct reply *reply, int32_t comp);
 
-/* Whether a structure may be the answer to the one that was sent: it is empty; or it has the same length, StrucId and Version,
- * which say how much room the caller has. */
+/* Whether a structure may be the answer to the one that was sent: it is empty, or has the same length, StrucId and Version, for
+ * which the caller has room. */
 bool is_answer_to(struct blob sent, struct blob answered);
 
-/* Copy `length` bytes at an offset of a returned structure to the caller's structure, as far as the returned one has them. */
+/* Copy at most `length` bytes at an offset of a returned structure to the caller's structure. */
 void write_part(void *structure, struct blob answered, size_t at, size_t length);
 
 void wire_init(struct wire *wire);
 
-/* Connect to host and port (numbers or names), trying every address; false if none answers. */
+/* Connect to host and port (numbers or names). Every address is tried; false if none answers. */
 bool wire_connect(struct wire *wire, const char *host, const char *port);
 
-/* Send a request and receive its reply. False if the connection is lost, or the peer sends anything but a reply to it. */
+/* Send a request and receive its reply. False if the connection is lost, or the peer sends another frame. */
 bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply);
 
-/* Send a request without waiting for its answer. If too many are unanswered, it first waits for some answers. The content of
- * the answers is ignored, but they must be answers. A later wire_call is answered after them. */
+/* Send a request without waiting for its answer. If too many requests are unanswered, first wait for some answers. Their
+ * content is ignored. A later wire_call is answered after them. */
 bool wire_post(struct wire *wire, uint16_t code, struct request *request);
 
-/* Send a frame without a body, which is not answered. May be called while another thread is in wire_call, as long as that
- * thread keeps the wire open. */
+/* Send a frame without body and answer. May be called while another thread is in wire_call and keeps the wire open. */
 void wire_notify(struct wire *wire, uint16_t code);
 
-/* Both ends have agreed on heartbeats: frames of this code without a body, which may come before any answer. From now on a
- * silence of more than `interval_s` (receive_timeout in wire.c) means that the connection is lost. `always`: this side sends
- * heartbeats whatever the application does; otherwise it only answers them. With an interval of 0 there are no heartbeats, and
- * answers may take their time to begin.
+/* Both ends have agreed on heartbeats: frames with this code and no body, which may come before any answer. From now on the
+ * connection is lost after a silence that is too long for `interval_s` (receive_timeout in wire.c). `always`: this side sends
+ * heartbeats, whatever the application does; otherwise it only answers them. With an interval of 0 there are no heartbeats, and
+ * an answer may begin at any time.
  *
- * Before this call, and without heartbeats in the middle of any answer, a silence of SILENCE_TIMEOUT seconds means that the
- * connection is lost. False if no thread can be started. */
+ * Before this call, and, without heartbeats, in the middle of an answer, the connection is lost after a silence of
+ * SILENCE_TIMEOUT seconds. False if no thread can be started. */
 bool wire_heartbeats(struct wire *wire, uint16_t code, int32_t interval_s, bool always);
 
 void wire_close(struct wire *wire);

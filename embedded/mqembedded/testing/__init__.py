@@ -5,9 +5,9 @@
     pytest_plugins = ["mqembedded.testing.plugin"]
 
 It adds the options ``--mq=embedded|container|url|auto`` and ``--mqi=pymqi|ibmmq|both``, and the fixtures ``mq``, ``binding``,
-``queue``, ``make_queue`` and ``own_queue_manager``. ``mqembedded.testing.container`` has ``MQContainer``, which needs no pytest.
-README.md beside this file shows both. The types of the fixtures, for annotations: ``QueueManagerUnderTest`` is that of ``mq``,
-``MakeQueue`` of ``make_queue``, ``MakeQueueManager`` of ``own_queue_manager``. Not here: assertions about messages.
+``queue``, ``make_queue`` and ``own_queue_manager``. ``mqembedded.testing.container`` has ``MQContainer``, which needs no
+pytest. README.md beside this file shows both. For annotations there are the types of fixtures: ``QueueManagerUnderTest`` of
+``mq``, ``MakeQueue`` of ``make_queue``, ``MakeQueueManager`` of ``own_queue_manager``.
 """
 
 from mqembedded.testing.under_test import MakeQueue, MakeQueueManager, QueueManagerUnderTest

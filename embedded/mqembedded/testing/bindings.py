@@ -1,4 +1,4 @@
-"""Find the bindings that are installed for tests, and import one with its client library."""
+"""Finds the installed bindings, and imports one with its client library."""
 
 from __future__ import annotations
 

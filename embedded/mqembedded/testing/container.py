@@ -4,12 +4,12 @@
         qmgr = pymqi.connect(container.q_mgr_name, container.channel, container.conn_name,
                                 user=container.user, password=container.password)
 
-It needs a Docker engine on this machine, because it mounts files of this machine. The image contains IBM MQ Advanced for
-Developers, for development and unit test; ``license="accept"`` accepts IBM's terms, and nothing else does.
+The Docker engine must be on this machine, because files of this machine are mounted. The image contains IBM MQ Advanced for
+Developers, for development and unit test. Only ``license="accept"`` accepts IBM's terms.
 
 Written from the image's documentation and source (github.com/ibm-messaging/mq-container: docs/usage.md,
-docs/developer-config.md, cmd/chkmqready, cmd/runmqserver) and tested against a simulated Docker API; never run against the image
-itself. Not here: which queue manager tests run on (``provision.py``), pytest.
+docs/developer-config.md, cmd/chkmqready, cmd/runmqserver) and tested against a simulated Docker API. It has never been run with
+the image. Not here: the choice of a queue manager for tests (``provision.py``), pytest.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LISTENER_PORT = 1414
 # The image refuses shorter passwords (docs/developer-config.md).
 _SHORTEST_PASSWORD = 8
 _LAST_LINES = 15
-# The pause between two checks whether the queue manager is ready, in seconds.
+# Seconds between two checks whether the queue manager is ready.
 POLL_S = 0.5
 _GONE = ("exited", "dead", "removing")
 
@@ -95,16 +95,16 @@ class MQContainer(DockerContainer):
         ready_s: float = 180.0,
         **more: Any,
     ) -> None:
-        """Describe the container; nothing is started yet.
+        """Describe the container, without starting it.
 
         Args:
             image: with its tag.
             license: ``"accept"`` accepts IBM's terms; running the image with ``LICENSE=view`` shows them.
             q_mgr_name: the queue manager's name.
-            mqsc: files with MQSC commands; the queue manager reads them at every start, in this order, after the image's own.
+            mqsc: files with MQSC commands, which the queue manager reads at every start, in this order, after those of the image.
             password: of ``user``, for ``channel``; by default a random one.
             admin_password: of ``admin_user``, for ``admin_channel``; by default that user does not exist.
-            ready_s: how long the queue manager may take to be ready, in seconds.
+            ready_s: seconds until the queue manager must be ready.
             more: arguments for DockerContainer.
 
         Raises:
@@ -189,7 +189,7 @@ class MQContainer(DockerContainer):
         return "\n".join([line for line in text.splitlines() if line.strip()][-_LAST_LINES:])
 
     def _configure(self) -> None:
-        """Make the files and mount them. Their folder is private; the files are readable for user 1001 in the container."""
+        """Make the files and mount them. Their folder is private; user 1001 in the container can read the files."""
         self._files = tempfile.TemporaryDirectory(prefix="mqembedded-container-")
         for name, password in self._passwords().items():
             self._mount(f"/run/secrets/{name}", password.encode())
@@ -202,7 +202,7 @@ class MQContainer(DockerContainer):
         path = Path(self._files.name, Path(target).name)
         path.write_bytes(content)
         path.chmod(0o444)
-        # z: a label that SELinux needs, and that is ignored where there is none.
+        # z: a label for SELinux, which is ignored elsewhere.
         self.with_volume_mapping(path, target, "ro,z")
 
     def _passwords(self) -> dict[str, str]:

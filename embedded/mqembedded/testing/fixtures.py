@@ -59,7 +59,7 @@ def mq(pytestconfig: pytest.Config, _client_library: None, mq_mqsc: Sequence[Pat
 
 @pytest.fixture(scope="session")
 def binding(request: pytest.FixtureRequest, _client_library: None) -> Any:
-    """The package ``pymqi`` or ``ibmmq``; a test with this fixture runs with each that is installed."""
+    """The package ``pymqi`` or ``ibmmq``. A test with this fixture runs with each installed one."""
     return _package(request.config, request.param)
 
 
@@ -98,7 +98,7 @@ def _keeper(mq: QueueManagerUnderTest, _any_binding: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope=mq_scope)
 def _left(_any_binding: Any, _keeper: Any) -> Iterator[list[Any]]:
-    """The open queues of failed tests that could not be deleted yet; it is tried again after each test, and at the end."""
+    """The open queues of failed tests that could not be deleted yet. After each test, and at the end, it is tried again."""
     queues: list[Any] = []
     yield queues
     for queue in queues:
@@ -111,8 +111,8 @@ def make_queue(
 ) -> Iterator[MakeQueue]:
     """A function that makes an empty local queue from a model (by default a permanent dynamic one) and returns its name.
 
-    The queues are deleted after the test with what is on them, so close the handles first: let fixtures that open them
-    depend on this one. After a test that failed nothing is waited for, and no second error is told.
+    After the test the queues are deleted with their messages. Close their handles before: let fixtures that open queues depend
+    on this one. After a failed test, nothing is waited for, and no second error is reported.
     """
     opened: list[Any] = []
 
@@ -126,7 +126,7 @@ def make_queue(
     yield make
     failure = _any_binding.MQMIError
     if FAILED in request.node.stash:
-        # A connection of it may hold messages in a unit of work, and end later or not at all.
+        # A connection of the test may hold messages in a unit of work, and end later, or never.
         _left.extend(opened)
     else:
         for queue in opened:
@@ -153,7 +153,7 @@ def _reason_to_stay(queue: Any, failure: type[Exception]) -> Exception | None:
 
 
 def _is_held(error: Exception | None) -> bool:
-    """Whether a queue cannot be deleted because a unit of work has messages of it."""
+    """Whether a unit of work has messages of the queue, so that it cannot be deleted."""
     return getattr(error, "reason", mqi.MQRC_NONE) == mqi.MQRC_Q_NOT_EMPTY
 
 
@@ -169,8 +169,8 @@ def own_queue_manager(
 ) -> Iterator[MakeQueueManager]:
     """A function that starts an embedded queue manager for this test alone, which the test may kill or reconfigure.
 
-    It has the arguments of ``EmbeddedQueueManager``; the files in ``mqsc`` are read after those of the session. Tests that use it
-    are marked ``embedded``.
+    The arguments are those of ``EmbeddedQueueManager``; files in ``mqsc`` are read after those of the session. Tests that use
+    it are marked ``embedded``.
     """
     started: list[EmbeddedQueueManager] = []
 

@@ -21,7 +21,7 @@ EMBEDDED_ONLY = "own_queue_manager"
 MISSING = pytest.StashKey[str]()
 # The queue manager that is started for the whole session.
 SESSION = pytest.StashKey[QueueManagerUnderTest]()
-# Of a test: that it ended in an error.
+# Of a test: whether it ended in an error.
 FAILED = pytest.StashKey[bool]()
 
 

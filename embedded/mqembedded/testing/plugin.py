@@ -2,7 +2,7 @@
 
 ``--mq=embedded`` (the default) starts an embedded queue manager, and ``container`` starts IBM MQ's developer container. ``url``
 uses the queue manager that the environment names. ``auto`` is ``container`` if that is available; otherwise tests that need it
-are skipped. ``--mqi`` chooses the bindings for tests with the fixture ``binding``. README.md beside this file tells more.
+are skipped. ``--mqi`` chooses the bindings for tests with the fixture ``binding``. README.md is beside this file.
 
 Tests marked ``embedded`` need an embedded queue manager that they control; tests marked ``real`` need IBM MQ. Other tests run on
 any queue manager. The fixtures are in ``fixtures.py``.
@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Check whether the queue manager is available, and start the container now, because the header shows its version."""
+    """Check whether the queue manager is available. Start the container, because the header shows its version."""
     config = session.config
     if config.option.collectonly:
         return
@@ -65,7 +65,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Return the header line: the queue manager, its level, and the bindings that the tests run on."""
+    """Return the header line: the queue manager, its level, and the bindings."""
     names = bindings(config.getoption("--mqi"))
     installed = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names) or "none installed"
     return f"mq: {_where(config, names)}; bindings {installed}"
@@ -96,7 +96,7 @@ def _where(config: pytest.Config, names: Sequence[str]) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-    """Mark tests that need a controlled embedded queue manager, and skip tests that the queue manager cannot run."""
+    """Mark tests that control an embedded queue manager, and skip tests that the queue manager cannot run."""
     embedded = config.getoption("--mq") == provision.EMBEDDED
     unwanted, why = ("real", "needs IBM MQ") if embedded else ("embedded", "needs --mq=embedded")
     for item in items:
@@ -121,7 +121,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test with the fixture ``binding`` once with each binding; with the first one only if it is marked ``one_binding``."""
+    """Run a test with the fixture ``binding`` with each binding; a test that is marked ``one_binding`` with the first only."""
     if "binding" in metafunc.fixturenames:
         names = bindings(metafunc.config.getoption("--mqi"))
         if metafunc.definition.get_closest_marker("one_binding"):

@@ -1,4 +1,4 @@
-"""Start the queue manager that ``--mq`` names: the embedded one or IBM's container. An existing one is only described.
+"""Starts the queue manager of ``--mq``: the embedded one or IBM's container. An existing one is only described.
 
 If the queue manager is not available, one sentence says why, before anything is started. Not here: fixtures (``fixtures.py``) and
 options (``options.py``).
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mqembedded.testing.container import MQContainer
 
 EMBEDDED, IMITATION, CONTAINER, GIVEN, AUTO = "embedded", "imitation", "container", "url", "auto"
-# With tracing switched on, as many sites have it.
+# With tracing, as on many sites.
 _OF_THE_IMITATION = {"api exit": "adds a property"}
 LICENSE_VARIABLE = "MQTEST_LICENSE"
 
@@ -47,17 +47,17 @@ class Wanted:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether an embedded queue manager is started; as an imitation it has what IBM's image has, and nothing more."""
+        """Whether an embedded queue manager is started. As an imitation it has exactly what IBM's image has."""
         return self.kind in (EMBEDDED, IMITATION)
 
     @property
     def is_container(self) -> bool:
-        """Whether a container is started, if that is possible."""
+        """Whether a container is to be started."""
         return self.kind in (CONTAINER, AUTO)
 
 
 def check(wanted: Wanted) -> None:
-    """Raise NotToBeHad if the queue manager is not available, as far as this is known without starting it."""
+    """Raise NotToBeHad if the queue manager is known to be unavailable before it is started."""
     if wanted.kind == GIVEN:
         try:
             given(os.environ)
@@ -83,7 +83,7 @@ def check(wanted: Wanted) -> None:
 
 @contextmanager
 def running(wanted: Wanted, mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderTest]:
-    """Start the queue manager if necessary, and yield it. If it is started, it reads the command files in ``mqsc``."""
+    """Start the queue manager if necessary, and yield it. A queue manager that is started reads the command files in ``mqsc``."""
     files = [MQSC, *mqsc]
     if wanted.kind == GIVEN:
         yield given(os.environ)

@@ -1,7 +1,7 @@
-"""The queue manager that tests run on: where it is, how to connect, and whether it is IBM MQ.
+"""The queue manager for tests: its address, how to connect, and whether it is IBM MQ.
 
-The client library in the process decides that: the embedded queue manager's library cannot reach IBM MQ, and IBM's library cannot
-reach the embedded queue manager. Not here: starting a queue manager (``provision.py``).
+The client library in the process decides the latter: the library of the embedded queue manager cannot reach IBM MQ, nor IBM's
+library the embedded queue manager. Not here: starting a queue manager (``provision.py``).
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class QueueManagerUnderTest:
 
     Attributes:
         model: the model queue from which test queues are created.
-        queue_manager: the embedded one that was started for the tests, for killing it and arming faults; None for others.
-        version: as the product reports it; empty if it was not asked.
+        queue_manager: the embedded one that was started for the tests, to be killed and disturbed; None for others.
+        version: that the product reports; empty if it was not asked.
     """
 
     q_mgr_name: str
@@ -50,16 +50,15 @@ class QueueManagerUnderTest:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether it is an embedded queue manager, whoever started it. Reliable only after a binding is imported."""
+        """Whether this is an embedded queue manager, whoever started it. Reliable only after a binding is imported."""
         return self.queue_manager is not None or embedded_client()
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variables with which other processes reach it as the user of the tests, with any binding.
+        """Return the environment variables with which other processes connect as the user of the tests, with any binding.
 
-        ``MQTEST_QMGR``, ``_CHANNEL``, ``_CONN_NAME``, ``_USER`` and ``_PASSWORD`` say where it is; ``MQGROUPS_Q_MGR_NAME`` and so
-        on say it to programs that use mqgroups. ``MQSERVER`` is IBM's. IBM MQ has no variable for credentials: a program has to
-        pass user and password itself. One that does not is ``app`` on the embedded queue manager, and is refused by IBM's
-        container.
+        ``MQTEST_QMGR``, ``_CHANNEL``, ``_CONN_NAME``, ``_USER`` and ``_PASSWORD`` describe it, ``MQGROUPS_Q_MGR_NAME`` and so
+        on for programs that use mqgroups. ``MQSERVER`` is IBM's. IBM MQ has no variable for credentials, so a program must pass
+        user and password. Without them it is ``app`` on the embedded queue manager, and IBM's container refuses it.
         """
         given = {"MQSERVER": f"{self.channel}/TCP/{self.conn_name}"}
         for prefix, q_mgr in (("MQTEST", "QMGR"), ("MQGROUPS", "Q_MGR_NAME")):
@@ -133,8 +132,8 @@ def embedded_client() -> bool:
     try:
         mapped = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
-        # Only Linux tells what a process has loaded.
+        # Only Linux shows the loaded libraries of a process.
         return False
     libraries = {path for line in mapped if (path := line.partition("/")[2]) and path.endswith(CLIENT_LIBRARY)}
-    # The digest of the table of verbs that the library was compiled from; a server with another table refuses it.
+    # The digest of the library's verb table; a server with another table refuses it.
     return any(table_digest().encode() in Path(os.sep, path).read_bytes() for path in libraries)
