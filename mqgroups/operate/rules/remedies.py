@@ -391,6 +391,7 @@ _poison, _stalled = partial(_move, setting="poison"), partial(_move, setting="st
 _TWICE = (_move, "what is moved has to be put right by hand")
 _GAP = (_WAIT, "if the missing messages are nowhere:", _stalled)
 _NO_BEGINNING = (_WAIT, _lost_or_nowhere)
+# fmt: off
 _REMEDIES: Mapping[Cause, Sequence[str | Callable[[Judgement], Iterable[str]]]] = {
     Cause.OWNERS: (_owners,),
     Cause.PIPE: (_pipe,),
@@ -399,11 +400,8 @@ _REMEDIES: Mapping[Cause, Sequence[str | Callable[[Judgement], Iterable[str]]]] 
     Cause.ELSEWHERE: (_elsewhere,),
     Cause.NO_RECORD: (_lost_or_nowhere,),
     Cause.UNNAMED: (_look, _lost_or_nowhere),
-    Cause.TWICE: (
-        "if a partner has used the GroupId for several groups, nothing is to be done",
-        "if a program or a restore has put messages twice:",
-        *_TWICE,
-    ),
+    Cause.TWICE: ("if a partner has used the GroupId for several groups, nothing is to be done",
+                  "if a program or a restore has put messages twice:", *_TWICE),
     Cause.AGAIN: (_again,),
     Cause.BEHIND_LAST: _TWICE,
     Cause.GAP: _GAP,
@@ -411,18 +409,12 @@ _REMEDIES: Mapping[Cause, Sequence[str | Callable[[Judgement], Iterable[str]]]] 
     Cause.NO_BEGINNING: _NO_BEGINNING,
     Cause.BEGINNING_UNSEEN: (_look, *_NO_BEGINNING),
     Cause.REST_GONE: (
-        _WAIT,
-        "if its producer's record is lost, a start puts the whole group again: undo first what the consumer did with it",
-        "if nobody puts the rest:",
-        _stalled,
-    ),
+        _WAIT, "if its producer's record is lost, a start puts the whole group again: undo first what the consumer did with it",
+        "if nobody puts the rest:", _stalled),
     Cause.PUT_GONE: (_put_gone,),
-    Cause.POISON: (
-        "if the program, or what it needs, is corrected:",
-        _corrected,
-        "if the message cannot be processed:",
-        _poison,
-    ),
+    Cause.POISON: ("if the program, or what it needs, is corrected:", _corrected,
+                   "if the message cannot be processed:", _poison),
     Cause.STOPPED: (_stopped,),
     Cause.SILENT: (_silent,),
 }
+# fmt: on

@@ -37,51 +37,38 @@ class Obstacle(Told):
     """Why a record was not rebuilt, or a group not moved; with the remedy, and what a user with more authorities would know."""
 
     # fmt: off
-    RECORD_THERE = ("record-there",
-          ("The record is not lost, and the next start uses it. `mqgroups doctor --queue` says whether it fits the messages; if "
-          "it does not, clear the status queue before you rebuild it"))
-    NOTHING_INTERRUPTED = ("nothing-interrupted",
-          ("All messages of the group may be consumed, or none may be put yet; or they are at another instance of a cluster "
-          "queue. If you know that the group is complete, override this check: then only unreadable messages are moved away, and "
-          "the next start begins a new group"))
-    GROUP_MISSING = ("group-missing",
-          "`mqgroups groups` shows the groups on the queue")
-    SEVERAL_GROUPS = ("several-groups",
-          "`mqgroups groups --group` shows who put each group and when. Give the GroupId of the right one")
-    GROUP_COMPLETE = ("group-complete",
-          ("The whole group was put, so its producer has nothing to resume. Its next start begins a new group: give it the "
-          "input that follows this one"))
-    NOT_BEGUN = ("not-begun",
-          "No message of the group was consumed, so a consumer begins it without a record")
-    DISARRAY = ("disarray",
-          "Another program has put messages with the same GroupId. Move the group to another queue")
-    GAP = ("gap",
-          ("The missing messages have expired, were removed by another program, or have not arrived yet. Wait for them, or move "
-          "the group to another queue"))
-    OTHER_Q_MGR = ("other-q-mgr",
-          ("The record belongs on the queue manager where the group was put. Move the group to that queue manager (`mqgroups "
-          "salvage move`), wait until all of it is there, and salvage it there"))
-    BEING_CONSUMED = ("being-consumed",
-          "A consumer may have the group's last messages in a unit of work. Stop it and try again")
-    BEGUN = ("begun",
-          ("The first messages are gone. If another program removed them, the last ones may be gone too, and would be put "
-          "twice. If you know that a consumer got them in order, override this check"))
-    PIPE = ("pipe",
-          ("A pipe commits both of its records together, so the consumer's is of another commit, as from a backup. Clear its "
-          "status queue, and rebuild both records from the messages"))
-    IN_USE = ("in-use",
-          ("Messages in uncommitted units of work are hidden. Stop the programs that use the queue, and try again; or, if no "
-          "program that uses the queue works with this group, override this check"),
+    RECORD_THERE = ("record-there", ("The record is not lost, and the next start uses it. `mqgroups doctor --queue` says "
+          "whether it fits the messages; if it does not, clear the status queue before you rebuild it"))
+    NOTHING_INTERRUPTED = ("nothing-interrupted", ("All messages of the group may be consumed, or none may be put yet; or they "
+          "are at another instance of a cluster queue. If you know that the group is complete, override this check: then only "
+          "unreadable messages are moved away, and the next start begins a new group"))
+    GROUP_MISSING = ("group-missing", "`mqgroups groups` shows the groups on the queue")
+    SEVERAL_GROUPS = ("several-groups", ("`mqgroups groups --group` shows who put each group and when. Give the GroupId of the "
+          "right one"))
+    GROUP_COMPLETE = ("group-complete", ("The whole group was put, so its producer has nothing to resume. Its next start "
+          "begins a new group: give it the input that follows this one"))
+    NOT_BEGUN = ("not-begun", "No message of the group was consumed, so a consumer begins it without a record")
+    DISARRAY = ("disarray", "Another program has put messages with the same GroupId. Move the group to another queue")
+    GAP = ("gap", ("The missing messages have expired, were removed by another program, or have not arrived yet. Wait for "
+          "them, or move the group to another queue"))
+    OTHER_Q_MGR = ("other-q-mgr", ("The record belongs on the queue manager where the group was put. Move the group to that "
+          "queue manager (`mqgroups salvage move`), wait until all of it is there, and salvage it there"))
+    BEING_CONSUMED = ("being-consumed", ("A consumer may have the group's last messages in a unit of work. Stop it and try "
+          "again"))
+    BEGUN = ("begun", ("The first messages are gone. If another program removed them, the last ones may be gone too, and would "
+          "be put twice. If you know that a consumer got them in order, override this check"))
+    PIPE = ("pipe", ("A pipe commits both of its records together, so the consumer's is of another commit, as from a backup. "
+          "Clear its status queue, and rebuild both records from the messages"))
+    IN_USE = ("in-use", ("Messages in uncommitted units of work are hidden. Stop the programs that use the queue, and try "
+          "again; or, if no program that uses the queue works with this group, override this check"),
           ("A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue is told how many messages are hidden; so "
           "says DISPLAY QSTATUS, by UNCOM(NO), that there are none"))
-    OTHER_OWNERS = ("other-owners",
-          ("If another producer or consumer has this group, it would be put or got twice, or torn in two. Look at that status "
-          "queue; if you know that no other owner has this group, override this check"),
+    OTHER_OWNERS = ("other-owners", ("If another producer or consumer has this group, it would be put or got twice, or torn in "
+          "two. Look at that status queue; if you know that no other owner has this group, override this check"),
           ("A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE, and display and browse all status queues, is told; or name them "
           "(--other-status-queue)"))
-    DEAD_LETTERS = ("dead-letters",
-          ("A move keeps the header, and a consumer would get it as data. The dead-letter handler (runmqdlq, ACTION(RETRY)) "
-          "removes it and puts the messages back. To move them with it, override this check"))
+    DEAD_LETTERS = ("dead-letters", ("A move keeps the header, and a consumer would get it as data. The dead-letter handler "
+          "(runmqdlq, ACTION(RETRY)) removes it and puts the messages back. To move them with it, override this check"))
     # fmt: on
 
     remedy: str
