@@ -26,10 +26,12 @@ class CallsOn(Protocol):
     """The part of a connection that those use who call verbs on its handle."""
 
     binding: Binding
-    hconn: int
-    q_mgr_name: str
     generation: int
 
+    @property
+    def hconn(self) -> int: ...
+    @property
+    def q_mgr_name(self) -> str: ...
     def failed(self, verb: str, object_name: str, comp: int, reason: int, /) -> MQIError: ...
 
 

@@ -62,3 +62,6 @@ class Shared(Own):
     def who_removes_records(self) -> str:
         """Return who may have removed an owner's record, for an error text."""
         return f"{super().who_removes_records()}, or the application has committed a unit of work of this connection itself"
+
+
+OWN, SHARED = Own(), Shared()

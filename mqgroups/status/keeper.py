@@ -22,12 +22,14 @@ class Keeper(Protocol):
     """The handle of a status queue.
 
     Attributes:
-        name: of the status queue.
         kept: the record before it was read.
     """
 
-    name: str
     kept: Kept
+
+    @property
+    def name(self) -> str:
+        """The name of the status queue."""
 
     @property
     def is_stale(self) -> bool:
