@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mqgroups
-from mqgroups.demo.program import Progress
+from mqgroups.demo.program import ProgramProgress
 
 QUEUE = "CLUSTER.ORDERS"
 EVERY = 10
@@ -11,7 +11,7 @@ EVERY = 10
 CONNECT_WAIT_S = 60.0
 
 
-class GroupProgress(Progress):
+class GroupProgress(ProgramProgress):
     """Says as well what is found at the start, and what became of commits without an answer.
 
     resumed 414d5120... 40      an interrupted group is resumed after its message 40

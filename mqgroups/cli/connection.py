@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from mqgroups.cli.console import complain, echo
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import LOOK_S, SECONDS, WAIT_S, Decorator, combined
-from mqgroups.cli.progress import Progress
+from mqgroups.cli.progress import ProgressLine
 from mqgroups.cli.report import Report
 from mqgroups.connection.retry import CONNECT_LATER, Patience, retrying
 from mqgroups.errors import ConfigurationError, MQGroupsError, MQIError, OwnerActive
@@ -175,7 +175,7 @@ def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) 
     """Connect; ``options`` are those of ``connection_options``."""
     arguments = connect_arguments(**options) | {"connect_wait_s": 0}
     awaited, why, began_s = arguments["q_mgr_name"], "", time.monotonic()
-    line = Progress()
+    line = ProgressLine()
 
     def sleep(seconds: float) -> None:
         with line:

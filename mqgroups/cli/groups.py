@@ -15,7 +15,7 @@ from mqgroups.cli.connection import connected, connection_options
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.group_rows import MESSAGES, dumped, group_listing
 from mqgroups.cli.options import LOOK_S, QUEUE, STALLED_AFTER, output_option, states_told, status_queues_option
-from mqgroups.cli.progress import Progress
+from mqgroups.cli.progress import ProgressLine
 from mqgroups.cli.report import MOST_ROWS, Report
 from mqgroups.cli.table import Output, picked
 from mqgroups.cli.words import number, put_time, size, tally
@@ -123,7 +123,7 @@ def groups(
             is_there = each.group.messages or each.cause.severity is not Severity.OK
             return bool(is_there) and (not only or each.cause.state in states)
 
-        with Progress() as line:
+        with ProgressLine() as line:
             for found in sight.lists.values():
                 found.judge(sight.owners, put_time(now - STALLED_AFTER), wanted, line.say)
         _show_groups(report, sight, order, q_mgr, now)
@@ -133,7 +133,7 @@ def groups(
 def browsed(q_mgr: QueueManager, queue: str) -> GroupList:
     """Browse a queue and show the progress."""
     began_s = time.monotonic()
-    with Progress() as line:
+    with ProgressLine() as line:
 
         def say(instance: BrowsedInstance) -> None:
             rate = instance.messages / max(time.monotonic() - began_s, 0.001)

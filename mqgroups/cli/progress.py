@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _EVERY_S = 10.0
 
 
-class Progress:
+class ProgressLine:
     """A line of progress, in a ``with`` statement; nothing is left of it at a terminal."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import complain, log, say_file
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, NAME, QUEUE, SECONDS, output_option, setting_options
-from mqgroups.cli.progress import Progress
+from mqgroups.cli.progress import ProgressLine
 from mqgroups.cli.table import Output
 from mqgroups.files.receiving import FileReceiver
 from mqgroups.settings import Consuming
@@ -72,7 +72,7 @@ def receive(
     """
     log()
     quarantined = False
-    with open_q_mgr(acts=True, reconnects=True, **connection) as q_mgr, Progress() as line:
+    with open_q_mgr(acts=True, reconnects=True, **connection) as q_mgr, ProgressLine() as line:
         open_consumer = partial(
             q_mgr.group_consumer,
             queue,

@@ -15,7 +15,7 @@ from mqgroups.cli.connection import connection_options, open_q_mgr
 from mqgroups.cli.console import complain, log, say_file
 from mqgroups.cli.exit_codes import ExitCode
 from mqgroups.cli.options import EXISTING_DIRECTORY, FILES_EVERY, NAME, QUEUE, output_option, setting_options
-from mqgroups.cli.progress import Progress
+from mqgroups.cli.progress import ProgressLine
 from mqgroups.cli.table import Output
 from mqgroups.files.sending import FileSender, Look, Looks, Records
 from mqgroups.settings import Owning
@@ -87,7 +87,7 @@ def send(
     divided = Records.of(records)
     with (
         open_q_mgr(acts=True, reconnects=True, **connection) as q_mgr,
-        Progress() as line,
+        ProgressLine() as line,
         q_mgr.group_producer(queue, name=name, commit_every=FILES_EVERY, record_users=record_users) as producer,
         stop_on_signals(producer) as stopping,
     ):

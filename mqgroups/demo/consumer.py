@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from mqgroups import FileSink, GroupConsumer, IncomingGroup, QueueManager
-from mqgroups.demo.program import EVERY, QUEUE, Progress, arguments, connect, mark_done, run
+from mqgroups.demo.program import EVERY, QUEUE, ProgramProgress, arguments, connect, mark_done, run
 
 NAME = "FLIGHTS.SINK"
 
@@ -24,7 +24,7 @@ def drain(connection: QueueManager, consumer: GroupConsumer, directory: Path, gr
     is_new = consumer.checkpoint is None
     sink = FileSink(directory, consumer, name_of=name_of)
     whole = _whole(directory)
-    progress = Progress(connection, sum(path.read_bytes().count(b"\n") for path in whole))
+    progress = ProgramProgress(connection, sum(path.read_bytes().count(b"\n") for path in whole))
     if not is_new:
         progress.resumed(f"file {len(whole) + 1}")
     for group in islice(consumer, groups - len(whole)):

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from mqgroups import GroupProducer, QueueManager
-from mqgroups.demo.program import EVERY, QUEUE, Progress, arguments, connect, mark_done, run
+from mqgroups.demo.program import EVERY, QUEUE, ProgramProgress, arguments, connect, mark_done, run
 from mqgroups.demo.source import DEFAULT_TABLE, Day, days
 
 NAME = "FLIGHTS.LOADER"
@@ -22,7 +22,7 @@ def load(connection: QueueManager, producer: GroupProducer, table: Iterable[Day]
     flights = {day.date: day.flights for day in table}
     remaining = list(producer.remaining(flights))
     complete = list(flights)[: len(flights) - len(remaining)]
-    progress = Progress(connection, sum(len(flights[date]) for date in complete))
+    progress = ProgramProgress(connection, sum(len(flights[date]) for date in complete))
     for date in remaining:
         with producer.group(date) as group:
             progress.position += group.resume_from

@@ -24,7 +24,7 @@ PASSWORD_VARIABLE = "FLIGHTS_PASSWORD"
 _REPORT_EVERY = 25
 
 
-class Progress:
+class ProgramProgress:
     """Says on standard output how far this program is, a line each time.
 
     at 1500 1                   messages done, of which the last may not be committed yet; how often it has connected again

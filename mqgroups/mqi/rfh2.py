@@ -44,7 +44,7 @@ _MOST_BYTES = 1 << 20
 _LONGEST_REMEMBERED = 4096
 
 
-class Taken(NamedTuple):
+class TakenProperties(NamedTuple):
     """The folders of properties that were removed from a message, and the message as it was got."""
 
     folders: tuple[str, ...]
@@ -99,7 +99,7 @@ class Header:
         return self._raw[:8] + length + described + self._raw[_DESCRIBES.stop : _FIXED_LENGTH] + others
 
 
-def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | None:
+def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenProperties] | None:
     """Return descriptor and data of a message without properties, and the properties; ``None`` if it has none."""
     if (found := _with_context_only(md, data)) is not None:
         return found
@@ -127,10 +127,10 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | N
     if not folders:
         return None
     headers = b"".join(each.without_properties(says[number]) for number, each in enumerate(kept, 1))
-    return st.describing(md, *says[0]), headers + data[at:], Taken(tuple(folders), md, data)
+    return st.describing(md, *says[0]), headers + data[at:], TakenProperties(tuple(folders), md, data)
 
 
-def _with_context_only(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | None:
+def _with_context_only(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenProperties] | None:
     """Return the same for a message with one header that holds trace context only; ``None`` for others.
 
     Such a header is not remembered, because each message may have another context, and to read it as others takes ten times as
@@ -143,7 +143,7 @@ def _with_context_only(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | N
     if format_name == mq.MQFMT_RF_HEADER_2:
         return None
     describes = encoding + (md[_MD_CCSID] if ccsid == _INHERIT else ccsid) + format_name
-    taken = Taken((folder.decode(),), md, data)
+    taken = TakenProperties((folder.decode(),), md, data)
     return md[: st.MD_ENCODING] + describes + md[st.MD_FORMAT.stop :], data[only.end() :], taken
 
 

@@ -106,7 +106,7 @@ class _OpenUnit(_Open):
     linked: str = ""
 
 
-class _Group(NamedTuple):
+class _OpenGroup(NamedTuple):
     """The group in progress: when this instance has begun it, and how it is going to end."""
 
     began_s: float | None = None
@@ -191,7 +191,7 @@ class OwnerTelemetry:
         self._unit: _OpenUnit | None = None
         self._recovering: _Open | None = None
         self._resumed_link: Link | None = None
-        self._group = _Group()
+        self._group = _OpenGroup()
         self._is_replaced = False
         self._failed_with: BaseException | None = None
 
@@ -353,7 +353,7 @@ class OwnerTelemetry:
 
     @guarded
     def _group_ended(self, messages: int) -> None:
-        group, self._group = self._group, _Group()
+        group, self._group = self._group, _OpenGroup()
         attributes = {**self._labels.metric, sc.OUTCOME: group.outcome}
         metrics.INSTRUMENTS.group_messages.record(messages, attributes)
         if group.began_s is not None:
