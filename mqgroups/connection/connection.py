@@ -4,7 +4,7 @@ A connection has *one* unit of work. The first producer or consumer that puts or
 or backed out (``begin``). A second one on the same connection is refused meanwhile, because its commit would also commit the
 unfinished work of the first.
 
-MQDISC commits (IBM MQ, topic q106120). Therefore ``close`` calls MQBACK first. If MQBACK fails on a live connection, MQDISC is
+MQDISC commits (IBM MQ, "MQDISC"). Therefore ``close`` calls MQBACK first. If MQBACK fails on a live connection, MQDISC is
 not called at all: the queue manager backs out the unit of work of a connection that is dropped.
 
 A lost connection can be remade (``restore``), to the same queue manager. Everything that was open on the old connection is then
@@ -69,7 +69,7 @@ class _UnitOfWork(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Inquired:
-    """What a queue manager says about itself. Without the answer of one its name is empty."""
+    """What a queue manager says about itself. Before the first answer the name is empty."""
 
     name: str = ""
     identifier: str = ""
@@ -193,7 +193,7 @@ class Connection:
 
     @property
     def state(self) -> str:
-        """The word for it in a repr."""
+        """Whether it is open, broken or closed, as a word for a repr."""
         return self._state.value
 
     def failed(self, verb: str, object_name: str, comp: int, reason: int) -> MQIError:
@@ -344,7 +344,7 @@ class Connection:
 
     @contextmanager
     def unit_of_work(self, owner: object) -> Iterator[None]:
-        """Commit the work of the ``with`` block, or back it out after an exception; raises as ``begin`` and ``commit``."""
+        """Commit the work of the ``with`` block, or back it out after an exception. Raises as ``begin`` and ``commit``."""
         self.begin(owner)
         try:
             yield
@@ -397,7 +397,7 @@ class Connection:
         say: Say | None = None,
         until: Callable[[], bool] = lambda: False,
     ) -> Retrying:
-        """Return a caller that retries, as ``retry.retrying`` does, at this queue manager."""
+        """Return a policy of ``retry.retrying`` for calls to this queue manager."""
         return retrying(patience, reasons, self.sleep, say, until, self.q_mgr_name)
 
     def restore(self) -> None:

@@ -1,12 +1,12 @@
 """A queue that messages are moved to as they are: same MsgId, GroupId, number, offset, flags, persistence, expiry and ReplyToQ.
 
-They are put without logical order, which would give them a new GroupId (IBM MQ, topic q023060, MQPMO_LOGICAL_ORDER). In a
+They are put without logical order, which would give them a new GroupId (IBM MQ, "MQPMO options"). In a
 cluster the queue is bound on open, so that all messages of a group go to one instance.
 
-But they ask for no reports. The queue manager makes reports with the authority of the user in the message (IBM MQ, topic
-q023110), and that is now the user of this program: whoever may put to the data queue would have reports put to any queue that
-this user may put to. With the context of the original put that is the sender again, but IBM's texts do not say whose authority
-counts for a report of arrival. What a sender asked for is in the log.
+But they ask for no reports. The queue manager makes reports with the authority of the user in the message (IBM MQ, "Message
+context"). That is now the user of this program, so whoever may put to the data queue could have reports put to any queue that
+this user may put to. With the context of the original put it is the sender again, but IBM's texts do not say whose authority
+counts for a report of arrival. The log says which reports a sender has asked for.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _HARMLESS = mq.MQRO_PASS_MSG_ID | mq.MQRO_PASS_CORREL_ID | mq.MQRO_PASS_DISCARD_
 
 
 class ForwardQueue:
-    """The queue, open for output."""
+    """A queue that messages are moved to, open for output."""
 
     def __init__(self, connection: Connection, name: str, *, context_of: Queue | None = None) -> None:
-        """Open it; raises MQIError.
+        """Open the queue; raises MQIError.
 
         ``context_of``: the queue that the messages are got from, opened with MQOO_SAVE_ALL_CONTEXT. The messages then keep the
         context of their original put (user, program, time); that needs the authority PASSALL. By default they get the context of
@@ -46,7 +46,7 @@ class ForwardQueue:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was remade since the queue was opened; the queue must then be opened again."""
+        """Whether the connection has been remade, so that the queue has to be opened again."""
         return self.queue.is_stale
 
     def take(self, md: bytes | bytearray, data: bytes) -> None:

@@ -74,10 +74,10 @@ class SegmentsDiffer(MQIError):
 
 
 class LongerThanAccepted(MessageTooLong):
-    """A message is longer than this queue was opened for; it stays. Consumers that move poison move it.
+    """A message is longer than this queue was opened for. It stays on the queue, unless the consumer moves poison.
 
     Attributes:
-        md: its MQMD, which MQGET fills also then (IBM MQ, topic q101830).
+        md: its MQMD, which MQGET fills also then (IBM MQ, "MQGET").
     """
 
     md = b""
@@ -127,7 +127,7 @@ class Queue:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was remade since the queue was opened; the queue must then be opened again."""
+        """Whether the connection has been remade, so that the queue has to be opened again."""
         return self._generation is not None and self._generation != self._connection.generation
 
     @property
@@ -136,7 +136,7 @@ class Queue:
         return self._generation == self._connection.generation
 
     def expect_conversion(self) -> None:
-        """Get with buffers that have room for converted text, as far as the channel carries; the rest is not converted (2120)."""
+        """Get with buffers that have room for converted text, if the channel carries that. Else it stays unconverted (2120)."""
         self._grows = _GROWS
         self._buffer_bytes = _CONVERTING_BUFFER_BYTES
 
@@ -203,7 +203,7 @@ class Queue:
             needed, self._buffer_bytes = length, self._room_for(length)
 
     def get_of_any_length(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, bytes] | None:
-        """As ``get``, also a message that is longer than this queue was opened for."""
+        """As ``get``, but a message may be longer than this queue was opened for."""
         limits = self._max_message_length, self._buffer_bytes
         self._max_message_length = st.LONGEST_MESSAGE_BYTES
         try:
@@ -224,7 +224,7 @@ class Queue:
         return None if found is None else found[1:]
 
     def get_beginning(self, md: bytearray, gmo: bytearray, most_bytes: int) -> tuple[bytes, bytes, int] | None:
-        """MQGET of the first ``most_bytes`` of the data. Returns data, MQMD and the length of all data; otherwise the same."""
+        """As ``get_descriptor``, with the first ``most_bytes`` of the data. Returns these, MQMD and the length of all."""
         found = self._get_truncated(md, gmo, most_bytes)
         return None if found is None else (found[0], found[1], found[3])
 

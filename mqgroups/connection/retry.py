@@ -38,7 +38,7 @@ REDO = (
 # Failures while redoing a unit of work that may go away by themselves.
 REDO_LATER = REDO | CONNECT_LATER | OWNER_ACTIVE | {mq.MQRC_CLUSTER_PUT_INHIBITED}
 # A consumer or an operator may make room, or an operator may enable puts again. Or a cluster is being refreshed: then its objects
-# are not known for a short time (IBM MQ, topics q043020, q086470).
+# are not known for a short time (IBM MQ, "REFRESH CLUSTER").
 NO_ROOM = frozenset(
     {
         mq.MQRC_Q_FULL,
@@ -166,7 +166,7 @@ def retrying(
     until: Callable[[], bool] = lambda: False,
     q_mgr_name: str = "",
 ) -> Retrying:
-    """Return a caller that retries on an ``MQIError`` with one of these reasons, and raises all other errors.
+    """Return a policy that retries after an ``MQIError`` with one of these reasons, and raises all other errors.
 
     ``say`` is called with the error and the coming pause in seconds, before the first pause and before each clearly longer one.
     When ``until`` returns true, there are no more retries. ``q_mgr_name``: where, for metrics.

@@ -271,7 +271,7 @@ class Message:
 
     @property
     def not_got_because(self) -> str:
-        """Why MQGET did not return it whole, so that it has no data; empty for all others."""
+        """Why MQGET has not returned it whole, so that it has no data; empty for other messages."""
         return ""
 
     @even_half_made

@@ -1,12 +1,12 @@
 """MQRFH2 headers in front of a message's data: message properties are removed from them, and put with one.
 
 A folder of properties is removed from any header, as IBM MQ does for a program that asks for properties in a message handle
-(topic "PROPCTL queue options", q008230). A header without other folders is removed as a whole, and the descriptor or header
+(IBM MQ, "PROPCTL queue options"). A header without other folders is removed as a whole, and the descriptor or header
 before it then describes what follows. An application's own folders are kept. A header that cannot be read is kept too, with
 everything that follows it. So is one that is beyond ``_MOST_BYTES``, or whose names would take more memory than
 ``MOST_WEIGHT``: anybody who may put a message could otherwise fill the memory of who gets it.
 
-Layout: IBM MQ Developing applications reference, topic MQRFH2 (q099240). The header's numbers are in the encoding given by the
+Layout: IBM MQ, "MQRFH2". The header's numbers are in the encoding given by the
 descriptor, its characters in ASCII or EBCDIC, its folders in UTF-8 or UTF-16. Not here: the folders (``property_folders.py``).
 """
 
@@ -131,7 +131,7 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenPrope
 
 
 def _with_context_only(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenProperties] | None:
-    """Return the same for a message with one header that holds trace context only; ``None`` for others.
+    """As ``without_properties``, for a message with one header that has trace context only; ``None`` for other messages.
 
     Such a header is not remembered, because each message may have another context, and to read it as others takes ten times as
     long.

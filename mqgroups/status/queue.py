@@ -1,12 +1,12 @@
 """The status queue of one owner: opened exclusively, browsed, and its record got and put.
 
-The exclusive open is lock and fence: MQRC_OBJECT_IN_USE (IBM MQ, topic q041130) means that the previous owner is not gone yet; a
-start waits for that. After an owner has died, a unit of work may still hide its record, even if its handles are closed. An anchor
-beside the record shows that the record exists (``core.status_chain``); a start waits for the record too.
+The exclusive open is lock and fence: MQRC_OBJECT_IN_USE means that the previous owner is not gone yet. A start waits for that.
+After an owner has died, a unit of work may still hide its record, even if its handles are closed. An anchor beside the record
+shows that the record exists (``core.status_chain``); a start waits for the record too.
 
 A record is believed only if its UserIdentifier is that of the owner's own puts, or of a user whom the owner names. By default the
-queue manager sets this field; to set it otherwise takes an authority (+setid; IBM MQ, topics q026170, q097700). MQPUT returns it,
-so the owner learns its own with the claim, which is backed out if the record is another user's.
+queue manager sets this field. To set it otherwise takes the authority +setid (IBM MQ, "Controlling message context information").
+MQPUT returns it, so the owner learns its own with the claim, which is backed out if the record is another user's.
 
 Not here: which record is put when (``core.kept_record``, ``core.protocol``). Operators: ``operate/repaired.py``.
 """
@@ -50,7 +50,7 @@ from mqgroups.telemetry import logs, metrics
 _log = logging.getLogger("mqgroups")
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 # A record is in no group, so logical order changes nothing. But on a reconnectable connection, where no group can be put, it is
-# refused (2547; IBM MQ, topic q045460). So the first record fails, before any message is put.
+# refused (IBM MQ, "MQRC_RECONNECT_INCOMPATIBLE"). So the first record fails, before any message is put.
 _PUT = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)
 _PUT_SEGMENT = st.pmo(st.PUT_NEW_MESSAGE)
 _GET = mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING
@@ -160,7 +160,7 @@ class StatusQueue(Keeper):
                 self._connection.status_queues[self.name] = None
 
     def give_up(self) -> None:
-        """Close the queue after a start that has failed before its first commit; a queue that it has made is deleted."""
+        """Close the queue after a start that has failed before its first commit. Delete it if the start has made it."""
         with contextlib.suppress(MQIError):
             self.close(delete=self.was_made)
 
@@ -218,14 +218,14 @@ class StatusQueue(Keeper):
         return md is not None
 
     def _take_parts(self, group_id: bytes) -> bytes | None:
-        """Get a chain segment by segment, because it has no end; returns the MQMD of the first one."""
+        """Get a chain segment by segment, because it has no end. Return the MQMD of the first segment."""
         first = md = self.take(st.md(group_id=group_id), _TAKE_PART)
         while md is not None:
             md = self.take(st.md(group_id=group_id), _TAKE_PART)
         return first
 
     def take(self, md: bytearray, gmo: bytearray) -> bytes | None:
-        """Get a message; returns its MQMD, of a chain that of the first segment; ``None`` if it is not there."""
+        """Get a message. Return its MQMD, or that of a chain's first segment; ``None`` if it is not there."""
         got = self._queue.get(md, gmo)
         return None if got is None else got[1]
 
@@ -313,7 +313,7 @@ class StatusQueue(Keeper):
     # --- errors
 
     def error_for(self, refused: Refused) -> BaseException:
-        """Return the error for what the protocol has found on the queue."""
+        """Return the error for something that the protocol has found on the queue."""
         if isinstance(refused, steps.PutByOthers):
             believed = ", ".join(sorted(refused.believed))
             return foreign_record(self.name, Mismatch("user_identifier", refused.user, believed))

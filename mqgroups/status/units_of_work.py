@@ -56,10 +56,10 @@ _NOTICED_S = 1.0
 
 
 class Participant(Protocol):
-    """Who puts and gets the messages of the units of work: a producer's putter, or a consumer's getter."""
+    """Puts and gets the messages of the units of work: a producer's putter, or a consumer's getter."""
 
     def replay(self, committed: int | None) -> None:
-        """Go back to the position of the last commit, and put and get again what was not committed. It may be called again.
+        """Go back to the position of the last commit, and put or get the messages behind it again. It may be called again.
 
         ``committed``: how many messages the unit of work had if it was committed; ``None`` if it was backed out.
         """
@@ -117,7 +117,7 @@ class UnitsOfWork:
         return sum(owner.unit.messages for owner in self.owners)
 
     def is_stopping(self) -> bool:
-        """Whether the application has asked for the end. Asked every few seconds by whoever waits, so this is a sign of life."""
+        """Whether the application has asked for the end. Each wait asks every few seconds, so this is also a sign of life."""
         self._connection.beats()
         return self.stopping
 
@@ -162,9 +162,9 @@ class UnitsOfWork:
         self._commit_records(protocol.claimed)
 
     def _commit_records(self, steps: Callable[[Ownerships], Steps[Ownerships]]) -> None:
-        """Commit records in units of work of their own; if that fails, back it out.
+        """Commit records in units of work of their own. If that fails, back out.
 
-        Whoever calls this has no other reason to back out, and the unit of work would keep the connection for ever.
+        The callers would not back out, and the unit of work would keep the connection for ever.
         """
         if self._lost is not None:
             raise self._lost
@@ -231,7 +231,7 @@ class UnitsOfWork:
         return self._connection.syncpoint.may_be_split(self.messages)
 
     def due(self, messages: int = 0, data_bytes: int = 0) -> bool:
-        """Whether the open unit of work has to end now, or with so many more ``messages`` of so many bytes."""
+        """Whether the open unit of work has to end now, or with these additional ``messages`` and bytes."""
         limits, first = self._limits, self.owners[0].unit
         early = first.messages + messages < limits.soonest and not first.to_put
         age_s = time.monotonic() - self._began_s
@@ -362,7 +362,7 @@ class UnitsOfWork:
     # --- recovery
 
     def redo(self, error: MQIError) -> None:
-        """Settle the unit of work that ended in ``error``, and have the participant replay what was not committed.
+        """Settle the unit of work that ended in ``error``, and have the participant replay the messages that were not committed.
 
         Retries within ``reconnect_wait_s``. After ``stop()`` it is one try, which waits for a second at most while the lost
         connection still holds the status queue.
@@ -477,7 +477,7 @@ class UnitsOfWork:
         return self._lost is None and (self._connection.turn.was_interrupted or bool(self._in_doubt))
 
     def settle(self) -> CommitOutcome:
-        """Reconnect, open the status queues again, and find out the outcome of the unit of work; one try.
+        """Reconnect, open the status queues again, and find out the outcome of the unit of work. It tries once.
 
         Returns ``COMMITTED`` if a commit was under way and took effect. Raises OwnershipLost if a record is not this owner's;
         MQIError if a call failed: call again.

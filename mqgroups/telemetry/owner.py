@@ -139,7 +139,7 @@ class _Labels:
     def of(
         cls, settings: TelemetrySettings, role: str, name: str, queue: str, place: Place, *, propagates: bool
     ) -> _Labels:
-        """Return those of an owner; arguments as for ``OwnerTelemetry``."""
+        """Return the labels of an owner; arguments as for ``OwnerTelemetry``."""
         at = {sc.SYSTEM: sc.IBMMQ, sc.QUEUE_MANAGER: place.q_mgr_name, sc.DESTINATION_NAME: queue}
         # The conventions say that a span whose context messages carry is of kind PRODUCER.
         carried = propagates and role == sc.PUT and settings.trace != EACH_MESSAGE
@@ -163,7 +163,7 @@ class _Labels:
         )
 
     def of_messages(self) -> SpanTemplate:
-        """Return those of the spans of messages."""
+        """Return what the spans of messages have in common."""
         operation, kind = (sc.CREATE, SpanKind.PRODUCER) if self.role == sc.PUT else (sc.PROCESS, SpanKind.CONSUMER)
         # Few attributes, because there are many of these spans; the span above has the owner and the group.
         few = {key: value for key, value in self.operations[operation].items() if key != sc.QUEUE_MANAGER}
@@ -201,7 +201,7 @@ class OwnerTelemetry:
         return self.is_heard
 
     def take(self, event: Event) -> None:
-        """Take note of an event."""
+        """Record an event."""
         _TAKE[type(event)](self, event)
 
     @property

@@ -54,7 +54,7 @@ def test_an_unknown_queue_manager_is_2058_and_not_tried_again(owner, clock):
 
 @pytest.mark.embedded
 def test_a_queue_sharing_group_is_not_a_queue_manager(own_queue_manager, binding, monkeypatch):
-    """Any member may answer to its name (IBM MQ, topics q027500, q101760)."""
+    """Any member may answer to its name (IBM MQ, "Connecting to queue sharing groups")."""
     monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
     member = own_queue_manager(platform="zos", queue_sharing_group="QSG1")
     sentence = r"queue manager QM2 answered, asked for QSG1.*queue sharing group.*Name the queue manager"
