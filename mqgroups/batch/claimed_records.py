@@ -85,11 +85,14 @@ class ClaimedRecords(Keeper):
     """One group's records, and one attempt's claim on them. When the group is complete its record says so, and stays."""
 
     def __init__(self, shared: SharedStatusQueue, claim: Claim) -> None:
-        self.name = shared.name
         self.kept = _ClaimedRecord(self)
         self._shared = shared
         self._claim = claim
         self._lock: Queue | None = None
+
+    @property
+    def name(self) -> str:
+        return self._shared.name
 
     @property
     def is_stale(self) -> bool:

@@ -11,7 +11,6 @@ retry.py            how long and after which reason codes to retry
 rules.py            which settings of MQCONNX may be combined
 wrapping.py         which calls are refused on an application's own QueueManager object while it is wrapped
 forwarding.py       moves messages to another queue as they are, without reports
-message_handles.py  message handles with properties
 unanswered.py       MQSTAT: what became of asynchronous puts
 authorities.py      the authorities that a call needs, for errors with 2035
 """

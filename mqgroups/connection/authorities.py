@@ -45,7 +45,7 @@ def to_delete(queue: str) -> str:
 
 
 def to_connect(channel: str | None) -> str:
-    """Return what may have refused MQCONNX, as IBM MQ logs it (topic q132560).
+    """Return what can refuse an MQCONNX, by the messages in the log (IBM MQ, "Resolving CHLAUTH access issues").
 
     ``channel``: the one that the application named.
     """

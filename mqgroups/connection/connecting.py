@@ -70,7 +70,7 @@ def open_connection(
 
 
 def _another(connection: Connection, arguments: ConnectArguments) -> ConfigurationError:
-    """Return the error for another queue manager than the one that was named (IBM MQ, topics q027500, q101760)."""
+    """Return the error for a queue manager that was not named (IBM MQ, "Connecting to queue sharing groups")."""
     of_group = ""
     if connection.platform == mq.MQPL_ZOS:
         of_group = f"{arguments.q_mgr_name} is the name of a queue sharing group, and any of its members may answer. "

@@ -4,7 +4,7 @@ A connection has *one* unit of work. The first producer or consumer that puts or
 or backed out (``begin``). A second one on the same connection is refused meanwhile, because its commit would also commit the
 unfinished work of the first.
 
-MQDISC commits (IBM MQ, topic q106120). Therefore ``close`` calls MQBACK first. If MQBACK fails on a live connection, MQDISC is
+MQDISC commits (IBM MQ, "MQDISC"). Therefore ``close`` calls MQBACK first. If MQBACK fails on a live connection, MQDISC is
 not called at all: the queue manager backs out the unit of work of a connection that is dropped.
 
 A lost connection can be remade (``restore``), to the same queue manager. Everything that was open on the old connection is then
@@ -18,18 +18,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import NamedTuple, TypeVar
 
 from mqgroups.connection import authorities
 from mqgroups.connection.handle import NO_CONNECTION, Handle
 from mqgroups.connection.interruptions import Turn
-from mqgroups.connection.message_handles import MessageHandles
 from mqgroups.connection.open_objects import OpenObjects
 from mqgroups.connection.queue import Queue
-from mqgroups.connection.retry import NEVER, REDO, Again, Patience, Say, Sleep, retrying
-from mqgroups.connection.syncpoint import Own, Shared
+from mqgroups.connection.retry import NEVER, REDO, Patience, Retrying, Say, Sleep, retrying
+from mqgroups.connection.syncpoint import OWN, SHARED, Own
 from mqgroups.connection.unanswered import UnansweredPuts
 from mqgroups.errors import (
     CommitOutcomeUnknown,
@@ -42,7 +43,7 @@ from mqgroups.errors import (
 )
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.mqi.abc import Binding
+from mqgroups.mqi.abc import Binding, PropertyValue
 from mqgroups.mqi.reasons import HANDLE_LOST, NOT_OURS
 from mqgroups.printable import even_half_made
 from mqgroups.telemetry import context, logs, metrics
@@ -51,6 +52,29 @@ from mqgroups.telemetry.settings import DEFAULT, TelemetrySettings
 
 _log = logging.getLogger("mqgroups")
 _T = TypeVar("_T")
+
+
+class _State(Enum):
+    OPEN = "open"
+    BROKEN = "broken"  # lost, or given up
+    CLOSED = "closed"
+
+
+class _UnitOfWork(NamedTuple):
+    """Who owns the unit of work, and the status queues whose records are in it."""
+
+    owner: object
+    status_queues: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Inquired:
+    """What a queue manager says about itself. Before the first answer the name is empty."""
+
+    name: str = ""
+    identifier: str = ""
+    platform: int = 0
+    max_uncommitted_msgs: int = 0
 
 
 class Connection:
@@ -79,48 +103,43 @@ class Connection:
             telemetry: what is traced, and whether messages carry trace context.
 
         Attributes:
-            hconn: the handle's number.
+            reconnect, sleep: as the arguments.
             generation: how many times all open objects were lost or closed.
             objects: what is open.
-            message_handles: the message handles for properties and trace context.
             unanswered: the asynchronous puts whose outcome is not known yet.
-            unit_of_work_of: the owner that claimed the unit of work; ``None`` if it is free.
             turn: allows one call at a time.
             status_queues: the owners of the status queues that are open on this connection, by queue name.
             beat: called when a consumer on it asks for a message, and every few seconds while one waits or reconnects, with
                 whether the connection can be used; ``None`` if nobody wants to know.
-            propagates: whether messages are put with trace context, and consumers look for it in messages.
+            telemetry: what is traced, and whether messages are put with trace context, and consumers look for it in messages.
             place: the queue manager, for telemetry.
-            syncpoint: whether the application uses the unit of work too: ``Own`` or ``Shared``.
         """
         self.binding = binding
-        self.hconn = handle.hconn if isinstance(handle, Handle) else handle
-        self.reconnect = reconnect
-        self.generation = 0
-        self.q_mgr_name = ""
-        self.unit_of_work_of: object | None = None
-        self._status_queues_in_it: frozenset[str] = frozenset()
-        self._closed = False
-        self._broken = False
-        # The verb that found the connection broken last. Handles that an interruption made stale are opened again first.
-        self._broken_at = "MQOPEN"
-        self.objects = OpenObjects(self)
-        self.message_handles = MessageHandles(self)
-        self.unanswered = UnansweredPuts(self)
-        self._handle = handle if isinstance(handle, Handle) else None
-        self.sleep = sleep
+        # A number is the application's own handle.
+        self._handle = handle
         self._connect = connect
-        self.syncpoint = Shared() if connect is None else Own()
+        self.reconnect = reconnect
+        self.sleep = sleep
+        self.telemetry = telemetry
         self.turn = Turn()
         self.status_queues: dict[str, object] = {}
         self.beat: Callable[[bool], object] | None = None
-        self.telemetry = telemetry
+        self.generation = 0
+        self.objects = OpenObjects(self)
+        self.unanswered = UnansweredPuts(self)
+        # A message handle exists as long as the connection (pymqi has no MQDLTMH), and pymqi cannot delete a property. So one is
+        # made for the names of properties, and is used again with new values.
+        self._message_handles: dict[tuple[str, ...], int] = {}
+        self._unit_of_work: _UnitOfWork | None = None
+        self._state = _State.OPEN
+        # The verb that lost the connection or its handles last. After an interruption, handles are opened again first.
+        self._lost_at = "MQOPEN"
+        self._q_mgr = _Inquired()
         self.place = Place()
-        self.propagates = telemetry.propagate
         if self.propagates and context.is_instrumented(binding.MQPUT):
             self.stop_propagating("another instrumentation wraps MQPUT")
         try:
-            self.q_mgr_identifier = self._inquire_q_mgr()
+            self._q_mgr = self._inquired()
             self.place = Place.of(self.q_mgr_name, self.q_mgr_identifier, conn_name)
             metrics.connected(self.place)
         except BaseException:
@@ -128,25 +147,65 @@ class Connection:
             raise
 
     @property
+    def hconn(self) -> int:
+        """The connection handle."""
+        return self._handle.hconn if isinstance(self._handle, Handle) else self._handle
+
+    @property
+    def q_mgr_name(self) -> str:
+        """The queue manager's name."""
+        return self._q_mgr.name
+
+    @property
+    def q_mgr_identifier(self) -> str:
+        """Its identifier (QMID)."""
+        return self._q_mgr.identifier
+
+    @property
+    def platform(self) -> int:
+        """MQPL_*: the platform that it runs on."""
+        return self._q_mgr.platform
+
+    @property
+    def max_uncommitted_msgs(self) -> int:
+        """MAXUMSGS."""
+        return self._q_mgr.max_uncommitted_msgs
+
+    @property
+    def syncpoint(self) -> Own:
+        """Whether the application uses the unit of work too: ``OWN`` or ``SHARED``."""
+        return SHARED if self._connect is None else OWN
+
+    @property
+    def propagates(self) -> bool:
+        """Whether messages are put with trace context, and consumers look for it in messages."""
+        return self.telemetry.propagate
+
+    @property
+    def unit_of_work_of(self) -> object | None:
+        """The owner that claimed the unit of work; ``None`` if it is free."""
+        return self._unit_of_work.owner if self._unit_of_work is not None else None
+
+    @property
     def usable(self) -> bool:
         """Whether verbs can be called: neither closed nor broken."""
-        return not (self._closed or self._broken)
+        return self._state is _State.OPEN
 
     @property
     def state(self) -> str:
-        """The word for it in a repr."""
-        return "closed" if self._closed else "broken" if self._broken else "open"
+        """Whether it is open, broken or closed, as a word for a repr."""
+        return self._state.value
 
     def failed(self, verb: str, object_name: str, comp: int, reason: int) -> MQIError:
         """Return the error for a verb's codes, and note if the connection is gone."""
         error = mqi_error(verb, object_name, comp, reason)
         if isinstance(error, ConnectionBroken):
-            self._broken, self._broken_at = True, verb
+            self._is_lost(verb)
         if reason in HANDLE_LOST:
             # What changed one object may have changed others. All are opened again, as after a lost connection: closed only then,
             # so that the unit of work is backed out before another instance can open the status queue.
             self.objects.close_before_next_open()
-            self.generation, self._broken_at = self.generation + 1, verb
+            self.generation, self._lost_at = self.generation + 1, verb
         if reason in NOT_OURS:
             # The handle belongs to another process or thread, which has to reconnect itself.
             self.reconnect = NEVER
@@ -155,27 +214,34 @@ class Connection:
     def gone(self) -> ConnectionBroken:
         """Return the error for a call on an object that was lost with the connection."""
         where = f"queue manager {self.q_mgr_name}"
-        return ConnectionBroken(self._broken_at, where, mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
+        return ConnectionBroken(self._lost_at, where, mq.MQCC_FAILED, mq.MQRC_CONNECTION_BROKEN)
+
+    def _is_lost(self, verb: str) -> None:
+        self._lost_at = verb
+        if self._state is _State.OPEN:
+            self._state = _State.BROKEN
 
     def _require_usable(self) -> None:
-        if self._broken:
+        if self._state is _State.BROKEN:
             raise self.gone()
-        if self._closed:
+        if self._state is _State.CLOSED:
             raise GroupUsage(f"the connection to {self.q_mgr_name} is closed")
 
-    def _inquire_q_mgr(self) -> str:
-        """Inquire the queue manager, and return its identifier."""
+    def _inquired(self) -> _Inquired:
+        """Inquire the queue manager."""
         try:
             hobj = self.objects.open(st.od("", object_type=mq.MQOT_Q_MGR), mq.MQOO_INQUIRE, "the queue manager")[0]
         except NotAuthorised as error:
             error.context = authorities.to_inquire_q_mgr()
             raise
-        self.q_mgr_name = str(self._inquire(hobj, mq.MQCA_Q_MGR_NAME))
-        identifier = str(self._inquire(hobj, mq.MQCA_Q_MGR_IDENTIFIER))
-        self.platform = int(self._inquire(hobj, mq.MQIA_PLATFORM))
-        self.max_uncommitted_msgs = int(self._inquire(hobj, mq.MQIA_MAX_UNCOMMITTED_MSGS))
+        found = _Inquired(
+            str(self._inquire(hobj, mq.MQCA_Q_MGR_NAME)),
+            str(self._inquire(hobj, mq.MQCA_Q_MGR_IDENTIFIER)),
+            int(self._inquire(hobj, mq.MQIA_PLATFORM)),
+            int(self._inquire(hobj, mq.MQIA_MAX_UNCOMMITTED_MSGS)),
+        )
         self.objects.close(hobj)
-        return identifier
+        return found
 
     def _inquire(self, hobj: int, selector: int) -> int | str:
         value, comp, reason = self.binding.inquire(self.hconn, hobj, selector)
@@ -212,6 +278,15 @@ class Connection:
             raise
         return Queue(self, shown, opened, max_message_length)
 
+    def message_handle(self, properties: Mapping[str, PropertyValue]) -> int:
+        """Return a message handle with these properties, for one MQPUT; raises MQIError."""
+        names = tuple(properties)
+        hmsg, comp, reason = self.binding.message_handle(self.hconn, properties, self._message_handles.get(names))
+        if comp == mq.MQCC_FAILED:
+            raise self.failed("MQSETMP", "a message handle", comp, reason)
+        self._message_handles[names] = hmsg
+        return hmsg
+
     def begin(self, owner: object, status_queues: Iterable[str] = ()) -> None:
         """Claim the connection's unit of work for ``owner``, which must then ``commit`` or ``back_out``.
 
@@ -224,13 +299,12 @@ class Connection:
                 f"{self.unit_of_work_of!r} has an open unit of work on this connection, and a connection has only "
                 "one. Give producers and consumers that work at the same time a connection each"
             )
-        self._status_queues_in_it = frozenset(status_queues)
-        self.unit_of_work_of = owner
+        self._unit_of_work = _UnitOfWork(owner, frozenset(status_queues))
 
     def release(self, owner: object) -> None:
         """Release the unit of work without an MQI call, because nothing was put or got in it."""
         if self.unit_of_work_of is owner:
-            self.unit_of_work_of = None
+            self._unit_of_work = None
 
     def commit(self) -> None:
         """MQCMIT. If it fails, the caller must call ``back_out``.
@@ -242,13 +316,13 @@ class Connection:
         """
         comp, reason = self.binding.MQCMIT(self.hconn)
         if not comp:
-            self.unit_of_work_of = None
+            self._unit_of_work = None
             return
         error = self.failed("MQCMIT", f"queue manager {self.q_mgr_name}", comp, reason)
         if isinstance(error, CommitOutcomeUnknown):
-            self._broken = True
-        if self._broken:
-            self.unit_of_work_of = None
+            self._is_lost("MQCMIT")
+        if not self.usable:
+            self._unit_of_work = None
         raise error
 
     def back_out(self) -> None:
@@ -258,19 +332,19 @@ class Connection:
         although other calls are refused, and MQDISC would commit its unit of work. Raises MQIError if MQBACK failed: the unit of
         work is still open, and the connection can only be closed.
         """
-        if self._closed:
+        if self._state is _State.CLOSED:
             return
         comp, reason = self.binding.MQBACK(self.hconn)
         if comp != mq.MQCC_FAILED:
-            self.unit_of_work_of = None
+            self._unit_of_work = None
             return
-        self._broken = True
+        self._state = _State.BROKEN
         if reason not in NO_CONNECTION:
             raise self.failed("MQBACK", f"queue manager {self.q_mgr_name}", comp, reason)
 
     @contextmanager
     def unit_of_work(self, owner: object) -> Iterator[None]:
-        """Commit the work of the ``with`` block, or back it out after an exception; raises as ``begin`` and ``commit``."""
+        """Commit the work of the ``with`` block, or back it out after an exception. Raises as ``begin`` and ``commit``."""
         self.begin(owner)
         try:
             yield
@@ -284,7 +358,11 @@ class Connection:
     @property
     def can_go_on(self) -> bool:
         """Whether verbs can be called, now or after ``restore``."""
-        return self.usable or (self._connect is not None and not self._closed and self.reconnect.wait_s > 0)
+        return self.usable or (self._state is _State.BROKEN and self._can_reconnect)
+
+    @property
+    def _can_reconnect(self) -> bool:
+        return self._connect is not None and self.reconnect.wait_s > 0
 
     def can_redo(self, error: MQIError) -> bool:
         """Whether a unit of work that failed with ``error`` can be redone, on this connection or after ``restore``."""
@@ -318,8 +396,8 @@ class Connection:
         reasons: frozenset[int],
         say: Say | None = None,
         until: Callable[[], bool] = lambda: False,
-    ) -> Again:
-        """Return a caller that retries, as ``retry.retrying`` does, at this queue manager."""
+    ) -> Retrying:
+        """Return a policy of ``retry.retrying`` for calls to this queue manager."""
         return retrying(patience, reasons, self.sleep, say, until, self.q_mgr_name)
 
     def restore(self) -> None:
@@ -328,7 +406,7 @@ class Connection:
         Everything that was open on the connection is then stale. Raises MQIError; QueueManagerChanged if a different queue
         manager answers at that address.
         """
-        if self._broken:
+        if self._state is _State.BROKEN:
             self._connect_again()
         elif self.turn.interrupted:
             self.back_out()
@@ -338,39 +416,39 @@ class Connection:
 
     def give_up(self) -> bool:
         """Make ``restore`` reconnect, even if this connection still works. Returns whether it can."""
-        can_connect = self._connect is not None and self.reconnect.wait_s > 0
-        self._broken = self._broken or can_connect
-        return can_connect
+        if self._can_reconnect and self._state is _State.OPEN:
+            self._state = _State.BROKEN
+        return self._can_reconnect
 
     def _connect_again(self) -> None:
         # The connection counts as lost until the last line, so that this is repeated after any interruption.
         assert self._connect is not None
-        assert self._handle is not None
         try:
             self._connect()
-            self.hconn = self._handle.hconn
             self.objects.forget()
-            self.message_handles.forget()
-            found = self._inquire_q_mgr()
+            self._message_handles.clear()
+            found = self._inquired()
         except MQIError as error:
             error.while_reconnecting = True
             raise
-        if found != self.q_mgr_identifier:
+        if found.identifier != self.q_mgr_identifier:
             raise QueueManagerChanged(
-                f"queue manager {self.q_mgr_name} answered with identifier {found}, expected {self.q_mgr_identifier}. The status "
-                "queue is on the queue manager that was lost. Connect to that one again; if it is gone for good, find out from "
-                "its data what was committed",
+                f"queue manager {found.name} answered with identifier {found.identifier}, expected {self.q_mgr_identifier}. The "
+                "status queue is on the queue manager that was lost. Connect to that one again; if it is gone for good, find out "
+                "from its data what was committed",
                 because="reconnected",
-                found=found,
+                found=found.identifier,
                 expected=self.q_mgr_identifier,
             )
+        self._q_mgr = found
         self._nothing_is_open()
-        self.unanswered.any = self._broken = False
+        self.unanswered.any = False
+        self._state = _State.OPEN
         metrics.connected(self.place)
         _log.info("%r is connected again", self, extra=logs.fields(self.place))
 
     def _nothing_is_open(self) -> None:
-        self.unit_of_work_of = None
+        self._unit_of_work = None
         self.objects.forget()
         self.generation += 1
         self.turn.interrupted = False
@@ -382,7 +460,7 @@ class Connection:
         else would close the first one. Raises MQIError; GroupUsage if yet another owner has messages in the unit of work.
         """
         if name in self.status_queues:
-            if name in self._status_queues_in_it and self.unit_of_work_of is not None:
+            if self._unit_of_work is not None and name in self._unit_of_work.status_queues:
                 self.back_out()
             if self.unit_of_work_of is not None:
                 raise GroupUsage(
@@ -393,22 +471,22 @@ class Connection:
         self.status_queues[name] = owner
 
     def beats(self) -> None:
-        """Tell who wants to know that whoever uses the connection is at work."""
+        """Call ``beat``: the connection is in use."""
         if self.beat is not None:
             self.beat(self.usable)
 
     def stop_propagating(self, why: str) -> None:
         """Stop putting trace context into messages, and log ``why``."""
-        self.propagates = False
+        self.telemetry = replace(self.telemetry, propagate=False)
         extra = logs.fields(self.place)
         _log.warning("messages carry no trace context: %s", why, extra=extra)
 
     def close(self) -> None:
         """Back out uncommitted work, and disconnect unless the handle is the application's own. Idempotent."""
-        if self._closed:
+        if self._state is _State.CLOSED:
             return
-        if self._handle is None:
-            if self._broken or self.unit_of_work_of is not None:
+        if not isinstance(self._handle, Handle):
+            if not self.usable or self.unit_of_work_of is not None:
                 self.back_out()
         else:
             verb, comp, reason = self._handle.release()
@@ -420,9 +498,9 @@ class Connection:
                     mq.reason_name(reason),
                     extra=extra,
                 )
-            elif comp and not self._broken:
+            elif comp and self.usable:
                 _log.debug("MQDISC from %s: %s", self.q_mgr_name, mq.reason_name(reason), extra=extra)
-        self._closed = True
+        self._state = _State.CLOSED
 
     def __str__(self) -> str:
         return f"{self.q_mgr_name} over {self.binding.name} {self.state}"

@@ -1,10 +1,10 @@
 """A queue that messages are moved to as they are: same MsgId, GroupId, number, offset, flags, persistence, expiry and ReplyToQ.
 
-They are put without logical order, which would give them a new GroupId (IBM MQ, topic q023060, MQPMO_LOGICAL_ORDER). In a
+They are put without logical order, which would give them a new GroupId (IBM MQ, "MQPMO options"). In a
 cluster the queue is bound on open, so that all messages of a group go to one instance.
 
-But they ask for no reports. The queue manager makes reports with the authority of the user in the message (IBM MQ, topic
-q023110), and that is now the user of this program: whoever may put to the data queue would have reports put to any queue that
+But they ask for no reports. The queue manager makes reports with the authority of the user in the message (IBM MQ, "Message
+context"), and that is now the user of this program: whoever may put to the data queue would have reports put to any queue that
 this user may put to. What a sender asked for is in the log.
 """
 
@@ -24,7 +24,7 @@ _HARMLESS = mq.MQRO_PASS_MSG_ID | mq.MQRO_PASS_CORREL_ID | mq.MQRO_PASS_DISCARD_
 
 
 class ForwardQueue:
-    """The queue, open for output."""
+    """A queue that messages are moved to, open for output."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         """Open it; raises MQIError. The context of messages there (user, program, put time) is that of this program."""
@@ -34,7 +34,7 @@ class ForwardQueue:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was remade since the queue was opened; the queue must then be opened again."""
+        """Whether the connection has been remade, so that the queue has to be opened again."""
         return self.queue.is_stale
 
     def take(self, md: bytes | bytearray, data: bytes) -> None:

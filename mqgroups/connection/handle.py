@@ -3,7 +3,7 @@
 So no interruption can lose it (``interruptions.py``). All tries to connect, and to connect again, are made with one handle. If
 each had its own, handles would be collected between two tries, and Python swallows an interruption that comes there.
 
-MQDISC commits (IBM MQ, topic q106120), so it is called only after an MQBACK that succeeded.
+MQDISC commits, so it is called only after an MQBACK that succeeded.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ NO_CONNECTION = NOT_OURS | {mq.MQRC_CONNECTION_BROKEN}
 
 
 class CallsOn(Protocol):
-    """The part of a connection that those use who call verbs on its handle."""
+    """The part of a connection that is used to call verbs on its handle."""
 
     binding: Binding
-    hconn: int
-    q_mgr_name: str
     generation: int
 
+    @property
+    def hconn(self) -> int: ...
+    @property
+    def q_mgr_name(self) -> str: ...
     def failed(self, verb: str, object_name: str, comp: int, reason: int, /) -> MQIError: ...
 
 

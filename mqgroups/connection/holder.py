@@ -40,7 +40,7 @@ class ConnectionHolder:
 
 
 def connection_of(holder: ConnectionHolder) -> Connection:
-    """Return the connection of ``holder``; for the rest of this package."""
+    """Return the connection of ``holder``, for the rest of this package."""
     if not isinstance(holder, ConnectionHolder):
         raise ConfigurationError(f"expected a QueueManager of mqgroups.connect or mqgroups.wrap, got {holder!r}")
     return holder._connection

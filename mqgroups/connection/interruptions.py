@@ -83,7 +83,7 @@ class Turn:
 
     @property
     def was_interrupted(self) -> bool:
-        """The same, outside a call. (It finds out about the last call, which takes longer.)"""
+        """As ``interrupted``, for use outside a call. It also looks at the last call, which takes longer."""
         inside = self._inside.get(_HERE)
         return self.interrupted or (inside is not None and (isinstance(inside, str) or not _is_running(inside)))
 
@@ -160,7 +160,7 @@ def call_and_keep(results: list[_T], function: Callable[..., _T], *arguments: ob
 
 
 def _is_running(frame: FrameType) -> bool:
-    """Whether a frame is on the stack of any thread. Of a frame that is not, the local variables are cleared.
+    """Whether a frame is on the stack of any thread. If it is not, its local variables are cleared.
 
     ``sys._current_frames()`` would tell too, but in CPython 3.11 a garbage collection in it can stop the process for good (it
     collects a ``threading.local`` while it holds the lock that this needs).

@@ -14,7 +14,7 @@ Opened: TypeAlias = tuple[int, bytes, int, int]
 
 
 class OpenObjects:
-    """What is open on a connection, also what an interrupted call has opened, so that it can be closed."""
+    """The objects that are open on a connection, with those that an interrupted call has opened, so that they can be closed."""
 
     def __init__(self, connection: CallsOn) -> None:
         self._connection = connection
@@ -24,7 +24,7 @@ class OpenObjects:
         self._unclosed: set[int] = set()
 
     def open(self, od: bytes, options: int, object_name: str) -> Opened:
-        """MQOPEN, after MQCLOSE of what is still to be closed; raises MQIError."""
+        """MQOPEN, after MQCLOSE of the handles that are still to be closed; raises MQIError."""
         for hobj in tuple(self._unclosed):
             self.close(hobj)
         connection = self._connection
@@ -65,6 +65,6 @@ class OpenObjects:
         self._unclosed.update(answer[0] for answer in self._opened)
 
     def forget(self) -> None:
-        """Take note that nothing is open any longer."""
+        """Note that nothing is open any longer."""
         self._opened.clear()
         self._unclosed.clear()

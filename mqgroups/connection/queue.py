@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Protocol
 
 from mqgroups.connection import authorities
@@ -73,10 +74,10 @@ class SegmentsDiffer(MQIError):
 
 
 class LongerThanAccepted(MessageTooLong):
-    """A message is longer than this queue was opened for; it stays. Consumers that move poison move it.
+    """A message is longer than this queue was opened for. It stays on the queue, unless the consumer moves poison.
 
     Attributes:
-        md: its MQMD, which MQGET fills also then (IBM MQ, topic q101830).
+        md: its MQMD, which MQGET fills also then (IBM MQ, "MQGET").
     """
 
     md = b""
@@ -91,18 +92,14 @@ class Queue:
     """An open queue. Made by ``Connection.open_queue``. After the connection was remade, it must be opened again."""
 
     def __init__(self, connection: OpenOn, name: str, opened: Opened, max_message_length: int) -> None:
-        hobj, od = opened[:2]
+        hobj, hconn, binding = opened[0], connection.hconn, connection.binding
         self._connection = connection
         self._opened = opened
+        # The connection's when the queue was opened; ``None`` once it is closed.
+        self._generation: int | None = connection.generation
         self.name = name
-        self.object_name = st.name_at(od, st.OD_OBJECT_NAME)
-        self.resolved_q_name = st.name_at(od, st.OD_RESOLVED_Q_NAME)
-        self.resolved_q_mgr_name = st.name_at(od, st.OD_RESOLVED_Q_MGR_NAME)
-        self._hconn = connection.hconn
-        self._generation = connection.generation
-        self._hobj: int | None = hobj
-        self._mqput = connection.binding.MQPUT
-        self._mqget = connection.binding.MQGET
+        self._mqput = partial(binding.MQPUT, hconn, hobj)
+        self._mqget = partial(binding.MQGET, hconn, hobj)
         self._max_message_length = max_message_length
         self._buffer_bytes = min(_FIRST_BUFFER_BYTES, max_message_length)
         self._grows = 1
@@ -111,21 +108,35 @@ class Queue:
     @property
     def hobj(self) -> int:
         """The object handle, for an MQPMO that passes on the context of messages got from this queue."""
-        assert self._hobj is not None
-        return self._hobj
+        return self._opened[0]
+
+    @property
+    def object_name(self) -> str:
+        """The name of the object that was opened."""
+        return st.name_at(self._opened[1], st.OD_OBJECT_NAME)
+
+    @property
+    def resolved_q_name(self) -> str:
+        """The queue that the name has led to, and ``resolved_q_mgr_name`` the queue manager."""
+        return st.name_at(self._opened[1], st.OD_RESOLVED_Q_NAME)
+
+    @property
+    def resolved_q_mgr_name(self) -> str:
+        """As ``resolved_q_name``."""
+        return st.name_at(self._opened[1], st.OD_RESOLVED_Q_MGR_NAME)
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was remade since the queue was opened; the queue must then be opened again."""
-        return self._generation != self._connection.generation
+        """Whether the connection has been remade, so that the queue has to be opened again."""
+        return self._generation is not None and self._generation != self._connection.generation
 
     @property
     def is_open(self) -> bool:
         """Whether the queue can be used: it is neither closed nor stale."""
-        return self._hobj is not None and not self.is_stale
+        return self._generation == self._connection.generation
 
     def expect_conversion(self) -> None:
-        """Get with buffers that have room for converted text, as far as the channel carries; the rest is not converted (2120)."""
+        """Get with buffers that have room for converted text, if the channel carries that. Else it stays unconverted (2120)."""
         self._grows = _GROWS
         self._buffer_bytes = _CONVERTING_BUFFER_BYTES
 
@@ -133,10 +144,9 @@ class Queue:
         """Whether it resolves to the queue ``name`` of this queue manager, directly or by an alias."""
         return (self.resolved_q_name, self.resolved_q_mgr_name) == (name, self._connection.q_mgr_name)
 
-    def _usable_hobj(self) -> int:
-        if self._hobj is None or self._generation != self._connection.generation:
+    def _require_open(self) -> None:
+        if self._generation != self._connection.generation:
             raise self._connection.gone()
-        return self._hobj
 
     def put(self, md: bytearray, pmo: bytearray, data: bytes) -> tuple[bytes, bytes]:
         """MQPUT. Returns MQMD and MQPMO as the queue manager filled them; the templates ``md`` and ``pmo`` are not changed.
@@ -145,9 +155,9 @@ class Queue:
             MQIError: the message is not on the queue; or it is, with a warning that is not accepted (2241, 2242, 2185,
                 2245), and then the caller must back out the unit of work.
         """
-        if self._hobj is None or self._generation != self._connection.generation:
+        if self._generation != self._connection.generation:
             raise self._connection.gone()
-        md_out, pmo_out, comp, reason = self._mqput(self._hconn, self._hobj, b"" + md, b"" + pmo, data)
+        md_out, pmo_out, comp, reason = self._mqput(b"" + md, b"" + pmo, data)
         if comp and not (comp == mq.MQCC_WARNING and reason in _ACCEPTED_PUT_WARNINGS):
             raise self._connection.failed("MQPUT", f"queue {self.name}", comp, reason)
         return md_out, pmo_out
@@ -164,13 +174,11 @@ class Queue:
             MessageTooLong: the message is longer than this queue was opened for.
             MQIError: any other failure.
         """
-        if self._hobj is None or self._generation != self._connection.generation:
+        if self._generation != self._connection.generation:
             raise self._connection.gone()
         needed = 1  # of the length of the message nothing is known yet
         while True:
-            data, md_out, gmo_out, length, comp, reason = self._mqget(
-                self._hconn, self._hobj, b"" + md, b"" + gmo, self._buffer_bytes
-            )
+            data, md_out, gmo_out, length, comp, reason = self._mqget(b"" + md, b"" + gmo, self._buffer_bytes)
             if not comp or (comp == mq.MQCC_WARNING and reason in accepted):
                 if reason == mq.MQRC_CONVERTED_MSG_TOO_BIG:
                     self._buffer_bytes = self._room_for(length)  # for the next time
@@ -195,7 +203,7 @@ class Queue:
             needed, self._buffer_bytes = length, self._room_for(length)
 
     def get_of_any_length(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, bytes] | None:
-        """As ``get``, also a message that is longer than this queue was opened for."""
+        """As ``get``, but a message may be longer than this queue was opened for."""
         limits = self._max_message_length, self._buffer_bytes
         self._max_message_length = st.LONGEST_MESSAGE_BYTES
         try:
@@ -216,13 +224,13 @@ class Queue:
         return None if found is None else found[1:]
 
     def get_beginning(self, md: bytearray, gmo: bytearray, most_bytes: int) -> tuple[bytes, bytes, int] | None:
-        """MQGET of the first ``most_bytes`` of the data. Returns data, MQMD and the length of all data; otherwise the same."""
+        """As ``get_descriptor``, with the first ``most_bytes`` of the data. Returns these, MQMD and the length of all."""
         found = self._get_truncated(md, gmo, most_bytes)
         return None if found is None else (found[0], found[1], found[3])
 
     def _get_truncated(self, md: bytearray, gmo: bytearray, most_bytes: int) -> tuple[bytes, bytes, bytes, int] | None:
-        hobj = self._usable_hobj()
-        data, md_out, gmo_out, length, comp, reason = self._mqget(self._hconn, hobj, bytes(md), bytes(gmo), most_bytes)
+        self._require_open()
+        data, md_out, gmo_out, length, comp, reason = self._mqget(bytes(md), bytes(gmo), most_bytes)
         if comp == mq.MQCC_OK or (comp == mq.MQCC_WARNING and reason == mq.MQRC_TRUNCATED_MSG_ACCEPTED):
             return data, md_out, gmo_out, length
         if reason == mq.MQRC_NO_MSG_AVAILABLE:
@@ -231,7 +239,8 @@ class Queue:
 
     def inquire(self, selector: int) -> int | str:
         """MQINQ of one attribute. Character values are returned without padding."""
-        value, comp, reason = self._connection.binding.inquire(self._hconn, self._usable_hobj(), selector)
+        self._require_open()
+        value, comp, reason = self._connection.binding.inquire(self._connection.hconn, self.hobj, selector)
         if comp:
             raise self._connection.failed("MQINQ", f"queue {self.name}", comp, reason)
         return value
@@ -247,14 +256,14 @@ class Queue:
         An unfinished group is not an error. Losing the connection in this call is not an error either, unless the queue was to
         be deleted: the handle is gone with the connection. Raises MQIError if MQCLOSE failed; the queue is then still open.
         """
-        if self._hobj is None or not self._connection.usable:
+        if self._generation is None or not self._connection.usable:
             return
         if not self._connection.objects.has(self._opened):
             # Lost with its connection, or closed for another owner of the name (``own_status_queue``); another handle may have
             # its number now.
-            self._hobj = None
+            self._generation = None
             return
-        comp, reason = self._connection.objects.close(self._hobj, options)
+        comp, reason = self._connection.objects.close(self.hobj, options)
         if comp and not (comp == mq.MQCC_WARNING and reason in _UNFINISHED):
             error = self._connection.failed("MQCLOSE", f"queue {self.name}", comp, reason)
             if isinstance(error, NotAuthorised):
@@ -262,4 +271,4 @@ class Queue:
             is_gone = isinstance(error, ConnectionBroken) or reason in HANDLE_LOST
             if not is_gone or options != mq.MQCO_NONE:
                 raise error
-        self._hobj = None
+        self._generation = None

@@ -7,12 +7,11 @@ because the queue manager may have backed out the messages before it.
 from __future__ import annotations
 
 import random
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from types import TracebackType
-from typing import ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import tenacity
 
@@ -39,7 +38,7 @@ REDO = (
 # Failures while redoing a unit of work that may go away by themselves.
 REDO_LATER = REDO | CONNECT_LATER | OWNER_ACTIVE | {mq.MQRC_CLUSTER_PUT_INHIBITED}
 # A consumer or an operator may make room, or an operator may enable puts again. Or a cluster is being refreshed: then its objects
-# are not known for a short time (IBM MQ, topics q043020, q086470).
+# are not known for a short time (IBM MQ, "REFRESH CLUSTER").
 NO_ROOM = frozenset(
     {
         mq.MQRC_Q_FULL,
@@ -95,50 +94,53 @@ def ask(function: Callable[_P, object], *args: _P.args, **kwargs: _P.kwargs) -> 
         raise
 
 
-class Relapses:
-    """Ends what is redone without getting anywhere, as when every new handle is lost at its first call."""
+class Relapse(NamedTuple):
+    """Something is being redone, because it has failed before at this place.
 
-    def __init__(self, most_s: float, sleep: Sleep) -> None:
-        """``most_s``: how long to go on at one place, seconds."""
-        self._most_s = most_s
-        self._sleep = sleep
-        self._place: object = None
-        self._times = 0
-        self._since_s = self._last_s = 0.0
+    Attributes:
+        place: where; any value that is equal for the same place.
+        times: how often.
+        since_s, last_s: the first and the last time, ``time.monotonic()``.
+    """
 
-    def at(self, place: object, error: MQIError) -> None:
-        """Pause before something is redone at this place; raises ``error`` if that has gone on for too long, never quiet."""
-        now_s = time.monotonic()
-        if place != self._place or now_s - self._last_s > self._most_s:
-            self._place, self._times, self._since_s = place, 0, now_s
-        elif now_s - self._since_s > self._most_s:
-            error.is_final = True
-            raise error
-        else:
-            self._sleep(min(_FIRST_PAUSE_S * 2.0 ** min(self._times, _MOST_DOUBLINGS), _SLEEP_S))
-        self._times, self._last_s = self._times + 1, time.monotonic()
+    place: object
+    times: int
+    since_s: float
+    last_s: float
 
 
-class Again:
+def relapsed(before: Relapse | None, place: object, error: MQIError, most_s: float, sleep: Sleep) -> Relapse:
+    """Pause if something is redone at the same place as ``before``, and return this relapse.
+
+    It raises ``error`` if that has gone on for longer than ``most_s``, as when every new handle is lost at its first call.
+    """
+    now_s = time.monotonic()
+    if before is None or before.place != place or now_s - before.last_s > most_s:
+        return Relapse(place, 1, now_s, now_s)
+    if now_s - before.since_s > most_s:
+        error.is_final = True
+        raise error
+    sleep(min(_FIRST_PAUSE_S * 2.0 ** min(before.times, _MOST_DOUBLINGS), _SLEEP_S))
+    return Relapse(place, before.times + 1, before.since_s, time.monotonic())
+
+
+class Retrying(tenacity.Retrying):
     """Calls a function until it succeeds, fails with an error that is not retried, or the time is over. Made by ``retrying``."""
 
-    def __init__(self, policy: tenacity.Retrying) -> None:
-        self.policy = policy
-
-    def __call__(self, function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    def __call__(self, fn: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
         """Return the function's result, or raise its last error, with the function's own frames in the traceback."""
         frames: dict[MQGroupsError, TracebackType | None] = {}
 
         def attempt() -> _T:
             try:
-                return function(*args, **kwargs)
+                return fn(*args, **kwargs)
             except MQGroupsError as error:
                 frames.clear()
                 frames[error] = error.__traceback__ and error.__traceback__.tb_next
                 raise
 
         try:
-            return self.policy(attempt)
+            return super().__call__(attempt)
         except MQGroupsError as error:
             raise error.with_traceback(frames.pop(error, error.__traceback__)) from error.__cause__
         finally:
@@ -146,20 +148,14 @@ class Again:
             frames.clear()
 
 
-class Pauses:
-    """Pauses between tries that are made one by one; like ``retrying``, with the same policy."""
+def pauses(policy: Retrying) -> Generator[None, MQIError, None]:
+    """Return a generator for tries that are made one by one. Call ``next`` once, then send it the error of each failed try.
 
-    def __init__(self, again: Again) -> None:
-        self._tries = iter(again.policy)
-        self._try = next(self._tries)
-
-    def after(self, error: MQIError) -> None:
-        """Pause after a try that failed with ``error``; raises it when the patience is over."""
-        try:
-            raise error
-        except MQIError:
-            self._try.__exit__(*sys.exc_info())
-        self._try = next(self._tries)
+    It pauses, or raises the error when the time is over.
+    """
+    for attempt in policy:
+        with attempt:
+            raise (yield)
 
 
 def retrying(
@@ -169,8 +165,8 @@ def retrying(
     say: Say | None = None,
     until: Callable[[], bool] = lambda: False,
     q_mgr_name: str = "",
-) -> Again:
-    """Return a caller that retries on an ``MQIError`` with one of these reasons, and raises all other errors.
+) -> Retrying:
+    """Return a policy that retries after an ``MQIError`` with one of these reasons, and raises all other errors.
 
     ``say`` is called with the error and the coming pause in seconds, before the first pause and before each clearly longer one.
     When ``until`` returns true, there are no more retries. ``q_mgr_name``: where, for metrics.
@@ -220,15 +216,13 @@ def retrying(
             longest_s = pause_s
             say(error, pause_s)
 
-    return Again(
-        tenacity.Retrying(
-            sleep=nap,
-            before_sleep=before_sleep,
-            stop=lambda state: until() or out_of_time(state),
-            wait=pause_s,
-            retry=tenacity.retry_if_exception(qualifies),
-            reraise=True,
-        )
+    return Retrying(
+        sleep=nap,
+        before_sleep=before_sleep,
+        stop=lambda state: until() or out_of_time(state),
+        wait=pause_s,
+        retry=tenacity.retry_if_exception(qualifies),
+        reraise=True,
     )
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 
 class Own:
-    """The unit of work is only this package's.
+    """Only this package uses the unit of work.
 
     Attributes:
         gets_record_first: whether a unit of work gets the status record before its first message, and looks for it at the end.
@@ -37,7 +37,7 @@ class Own:
         return is_open
 
     def who_removes_records(self) -> str:
-        """Return who may have removed an owner's record, for an error text."""
+        """Say who may have removed an owner's record, for an error text."""
         return "Another program has removed it"
 
 
@@ -48,17 +48,20 @@ class Shared(Own):
     can_be_redone = False
 
     def may_end_early(self, messages: int) -> bool:  # noqa: ARG002 - as Own
-        """Never: what the application itself has put and got for the next message may be in the unit of work already."""
+        """Never, because the application's own puts and gets for the next message may be in the unit of work already."""
         return False
 
     def may_be_split(self, messages: int) -> bool:
-        """Only if no message is processed: what the application has put and got for it would be backed out too."""
+        """Only if no message is processed, because the application's own puts and gets for it would be backed out too."""
         return messages == 0
 
     def has_to_back_out(self, why: object, *, is_open: bool, is_others: bool) -> bool:
-        """After an error also if no owner has a message in it: what is there may belong to a message that will be put again."""
+        """Also after an error without messages of an owner: the application's puts may belong to one that is put again."""
         return is_open or (why is not None and not is_others)
 
     def who_removes_records(self) -> str:
-        """Return who may have removed an owner's record, for an error text."""
+        """Say who may have removed an owner's record, for an error text."""
         return f"{super().who_removes_records()}, or the application has committed a unit of work of this connection itself"
+
+
+OWN, SHARED = Own(), Shared()

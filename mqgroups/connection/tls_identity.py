@@ -1,7 +1,7 @@
 """Warnings of MQCONNX, and the TLS identity of a process: a process has one TLS environment at a time.
 
 While one of its connections with TLS lives, key repository, certificate and FIPS of later connections are ignored, with a warning
-only: MQRC_SSL_ALREADY_INITIALIZED (IBM MQ, topics q095520, q044190). Such a connection would be made under another certificate
+only: MQRC_SSL_ALREADY_INITIALIZED (IBM MQ, "MQSCO"). Such a connection would be made under another certificate
 than the application asked for. IBM's text has the warning for each later connection with an MQSCO, so for an equal one, too.
 """
 

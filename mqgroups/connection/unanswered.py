@@ -2,8 +2,8 @@
 
 MQPUT with MQPMO_ASYNC_RESPONSE does not wait for the queue manager, so MQCC_OK says nothing about the message. MQSTAT tells how
 many of these puts had a warning or failed, with the first reason code. What it tells belongs to the connection, outlives MQBACK,
-and is reset by each MQSTAT (IBM MQ, topics q027340, q101920). So it is also asked when a unit of work begins after one that was
-backed out.
+and is reset by each MQSTAT (IBM MQ, "Using asynchronous put in a client application"). So it is also asked when a unit of work
+begins after one that was backed out.
 
 Not here: which puts are asynchronous (``core/group.py``), and what happens after a failure (``status/units_of_work.py``).
 """
@@ -40,7 +40,7 @@ class UnansweredPuts:
         self.any = False
 
     def forget(self) -> None:
-        """Reset what MQSTAT tells, if it may be of puts that were backed out; raises MQIError."""
+        """Reset what MQSTAT tells if it may be about puts that were backed out. Raises MQIError."""
         if self.any and self.can_be_checked:
             self._ask()
         self.any = False

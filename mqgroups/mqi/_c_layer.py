@@ -26,13 +26,13 @@ _UTF_8 = 1208
 # The version of MQCD in IBM MQ 8.0, to which both bindings' structures reach: from 7 on it has TLS, from 9 on
 # SharingConversations. The first versions with a table's URL, an application's name, and the password of a key repository.
 _MQCD_VERSION_11, _MQCNO_VERSION_6, _MQCNO_VERSION_7, _MQSCO_VERSION_6 = 11, 6, 7, 6
-# HeartbeatInterval: the larger of both ends counts, unless one is 0 (IBM MQ, topic q108450). So the channel decides. The default
-# of both bindings is 300, IBM's own for programs in C is 1.
+# The larger one of both ends counts, unless one is 0 (IBM MQ, "HeartbeatInterval"). So the channel decides. The default of both
+# bindings is 300, IBM's own for programs in C is 1.
 _LET_THE_CHANNEL_DECIDE_S = 1
 _APPL_NAME_LENGTH = 28
-# This package reconnects by itself: with the client's automatic reconnection, MQPMO_LOGICAL_ORDER is refused (2547; IBM MQ, topic
-# q045460). Each connection has a socket of its own: connections that share one are lost together, and wait for each other (topic
-# q001660).
+# This package reconnects by itself, because MQPMO_LOGICAL_ORDER is refused with the client's automatic reconnection (2547). Each
+# connection has a socket of its own, because connections that share one are lost together, and wait for each other (IBM MQ,
+# "Default behavior of client-connection and server-connection channels").
 _CONNECT_OPTIONS = mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_HANDLE_SHARE_BLOCK | mq.MQCNO_NO_CONV_SHARING
 # Fields that only newer bindings have: argument -> structure, field, and an alternative to offer in the error.
 _NOT_IN_EVERY_BINDING = {
@@ -122,8 +122,8 @@ class CLayer:
         """Return the keywords for the binding's MQCNO; pymqi has no class for it, and passes on the options only."""
         options = _CONNECT_OPTIONS
         if arguments.channel is not None or arguments.ccdt_url is not None:
-            # The library libmqm_r would try local bindings first (IBM MQ, topic q025920), and ibmmq 2.1.2 sets this option too
-            # late: it has packed its MQCNO before.
+            # libmqm_r would try local bindings first (IBM MQ, "Connecting to a queue manager using the MQCONNX call"). ibmmq
+            # 2.1.2 sets this option too late: it has packed its MQCNO before.
             options |= mq.MQCNO_CLIENT_BINDING
         if not hasattr(self._package, "CNO"):
             return {"opts": options}
@@ -137,8 +137,8 @@ class CLayer:
     def _key_repository(self, arguments: ConnectArguments) -> dict[str, Any]:
         """Return the keyword for the binding's MQSCO; none if no argument needs it.
 
-        An MQSCO makes the client ignore MQSSLKEYR and MQSSLCRYP (IBM MQ, topic q095520), and its FipsRequired comes before
-        MQSSLFIPS (q012440). So these variables are read here.
+        An MQSCO makes the client ignore MQSSLKEYR and MQSSLCRYP (IBM MQ, "MQSCO"), and its FipsRequired comes before MQSSLFIPS.
+        So these variables are read here.
         """
         given = (arguments.key_repository, arguments.certificate_label, arguments.fips)
         if not self.always_passes_mqsco and all(argument is None for argument in given):

@@ -32,7 +32,7 @@ class PymqiBinding(CLayer):
 
     @property
     def has_mqstat(self) -> bool:
-        """Whether the client library has MQSTAT. One older than IBM MQ 7.0 has not, and it may not be found."""
+        """Whether the client library has MQSTAT. A library before IBM MQ 7.0 lacks it, and the library may not be found."""
         try:
             return self.MQSTAT is not None
         except (AttributeError, OSError):

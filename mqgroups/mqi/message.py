@@ -15,7 +15,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import property_folders
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.abc import PropertyValue
-from mqgroups.mqi.rfh2 import Taken
+from mqgroups.mqi.rfh2 import TakenProperties
 from mqgroups.mqi.text import decoded
 from mqgroups.printable import even_half_made
 
@@ -50,7 +50,7 @@ class Message:
         md: bytes,
         group_status: int,
         segment_status: int = mq.MQSS_NOT_A_SEGMENT,
-        taken: Taken | None = None,
+        taken: TakenProperties | None = None,
         is_plain: bool = False,
     ) -> None:
         """Take MQGET's outputs: the data, the MQMD (364 bytes), GroupStatus and SegmentStatus from the MQGMO.
@@ -271,7 +271,7 @@ class Message:
 
     @property
     def not_got_because(self) -> str:
-        """Why MQGET did not return it whole, so that it has no data; empty for all others."""
+        """Why MQGET has not returned it whole, so that it has no data; empty for other messages."""
         return ""
 
     @even_half_made

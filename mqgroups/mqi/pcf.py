@@ -5,7 +5,7 @@ Parameters may be integers, strings, and lists of them; other parameters of a re
 z/OS takes commands of type MQCFT_COMMAND_XR and version 3 only, and answers with extended responses in one or more sets: items,
 messages that say what is wrong, and a summary, which says no more than that something is wrong.
 
-Source: IBM MQ, "Structures for commands and responses" (topic q088570); q020030, q020050, q046070.
+Source: IBM MQ, "Structures for commands and responses", "Responses", "Extended responses".
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 The bindings' C layers do not check a value: one that does not fit its type is changed silently, or crashes the process. So every
 name and value is checked here first. ``property_folders.py`` reads properties from messages.
 
-Source: IBM MQ, topics "Property names" (q022940), "Property name restrictions" (q022950), "MQSETMP" (q101910).
+Source: IBM MQ, "Property names", "Property name restrictions", "MQSETMP".
 """
 
 from __future__ import annotations

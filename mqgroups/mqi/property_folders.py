@@ -6,8 +6,8 @@
 The syntax looks like XML, but names may have a ``$``, which XML parsers refuse. Not here: the header with the folders
 (``rfh2.py``).
 
-Source: IBM MQ, topics "NameValueData" (q099320), "Supported MQRFH2 folders" (q104150), "Mapping from property names to MQRFH2
-folder and element names" (q104190), "MQRFH2 folder restrictions" (q104170).
+Source: IBM MQ, "NameValueData", "Supported MQRFH2 folders", "Mapping from property names to MQRFH2 folder and element names",
+"MQRFH2 folder restrictions".
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 from mqgroups.mqi import constants as mq
 
 # The handle is not one of this process and thread. A process that was forked after an MQI call of its parent gets no other one
-# (IBM MQ, topic q025875).
+# (IBM MQ, "The fork system call in UNIX and Linux systems").
 NOT_OURS = frozenset({mq.MQRC_HCONN_ERROR, mq.MQRC_ENVIRONMENT_ERROR})
 # The connection can no longer be used, or was not made.
 CONNECTION_BROKEN = NOT_OURS | frozenset(
@@ -23,7 +23,7 @@ CONNECTION_BROKEN = NOT_OURS | frozenset(
         mq.MQRC_HOST_NOT_AVAILABLE,
     }
 )
-# Close the handle, open the object again, and retry (IBM MQ, topics q040920, q041120, q041230).
+# Close the handle, open the object again, and retry (IBM MQ, "MQRC_OBJECT_CHANGED").
 HANDLE_LOST = frozenset({mq.MQRC_HOBJ_ERROR, mq.MQRC_OBJECT_CHANGED, mq.MQRC_Q_DELETED})
 INHIBITED = frozenset({mq.MQRC_GET_INHIBITED, mq.MQRC_PUT_INHIBITED})
 # A queue that cannot take or give messages for now.
@@ -55,7 +55,7 @@ CLEARS_UP |= {
 }
 # The queue manager joins no segments of different character sets or encodings, and returns only a part of the message.
 SEGMENTS_DIFFER = frozenset({mq.MQRC_INCONSISTENT_CCSIDS, mq.MQRC_INCONSISTENT_ENCODINGS})
-# MQCMIT may have committed although it returned one of these (IBM MQ, topics q040830, q042210, q042450, q045480).
+# MQCMIT may have committed although it returned one of these (IBM MQ, "MQRC_CONNECTION_BROKEN", and so on).
 COMMIT_OUTCOME_UNKNOWN = frozenset(
     {
         mq.MQRC_CONNECTION_BROKEN,

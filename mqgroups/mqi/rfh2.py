@@ -1,12 +1,12 @@
 """MQRFH2 headers in front of a message's data: message properties are removed from them, and put with one.
 
 A folder of properties is removed from any header, as IBM MQ does for a program that asks for properties in a message handle
-(topic "PROPCTL queue options", q008230). A header without other folders is removed as a whole, and the descriptor or header
+(IBM MQ, "PROPCTL queue options"). A header without other folders is removed as a whole, and the descriptor or header
 before it then describes what follows. An application's own folders are kept. A header that cannot be read is kept too, with
 everything that follows it. So is one that is beyond ``_MOST_BYTES``, or whose names would take more memory than
 ``MOST_WEIGHT``: anybody who may put a message could otherwise fill the memory of who gets it.
 
-Layout: IBM MQ Developing applications reference, topic MQRFH2 (q099240). The header's numbers are in the encoding given by the
+Layout: IBM MQ, "MQRFH2". The header's numbers are in the encoding given by the
 descriptor, its characters in ASCII or EBCDIC, its folders in UTF-8 or UTF-16. Not here: the folders (``property_folders.py``).
 """
 
@@ -44,7 +44,7 @@ _MOST_BYTES = 1 << 20
 _LONGEST_REMEMBERED = 4096
 
 
-class Taken(NamedTuple):
+class TakenProperties(NamedTuple):
     """The folders of properties that were removed from a message, and the message as it was got."""
 
     folders: tuple[str, ...]
@@ -99,7 +99,7 @@ class Header:
         return self._raw[:8] + length + described + self._raw[_DESCRIBES.stop : _FIXED_LENGTH] + others
 
 
-def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | None:
+def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenProperties] | None:
     """Return descriptor and data of a message without properties, and the properties; ``None`` if it has none."""
     if (found := _with_context_only(md, data)) is not None:
         return found
@@ -127,11 +127,11 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | N
     if not folders:
         return None
     headers = b"".join(each.without_properties(says[number]) for number, each in enumerate(kept, 1))
-    return st.describing(md, *says[0]), headers + data[at:], Taken(tuple(folders), md, data)
+    return st.describing(md, *says[0]), headers + data[at:], TakenProperties(tuple(folders), md, data)
 
 
-def _with_context_only(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | None:
-    """Return the same for a message with one header that holds trace context only; ``None`` for others.
+def _with_context_only(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenProperties] | None:
+    """As ``without_properties``, for a message with one header that has trace context only; ``None`` for other messages.
 
     Such a header is not remembered, because each message may have another context, and to read it as others takes ten times as
     long.
@@ -143,7 +143,7 @@ def _with_context_only(md: bytes, data: bytes) -> tuple[bytes, bytes, Taken] | N
     if format_name == mq.MQFMT_RF_HEADER_2:
         return None
     describes = encoding + (md[_MD_CCSID] if ccsid == _INHERIT else ccsid) + format_name
-    taken = Taken((folder.decode(),), md, data)
+    taken = TakenProperties((folder.decode(),), md, data)
     return md[: st.MD_ENCODING] + describes + md[st.MD_FORMAT.stop :], data[only.end() :], taken
 
 

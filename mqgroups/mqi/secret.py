@@ -66,7 +66,7 @@ class Secret:
         return value
 
     def _found(self) -> tuple[str, str]:
-        """Return the secret, or what is wrong with it. Errors of Python have the secret, so they end here."""
+        """Return the secret, or why it cannot be read. Python's own errors would show the secret, so none leaves here."""
         try:
             if self.file is not None:
                 value = _without_line_end(self.file.read_text(encoding="utf-8-sig"))

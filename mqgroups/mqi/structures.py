@@ -138,7 +138,7 @@ def md(
 def pmo(options: int, msg_handle: int = mq.MQHM_NONE, *, context: int = 0) -> bytearray:
     """Return an MQPMO with these MQPMO_* options, of Version 1, or of Version 3 with a message handle.
 
-    z/OS does not support Version 2 (IBM MQ, topic q098870).
+    z/OS does not support Version 2 (IBM MQ, "MQPMO - Version").
     ``context`` is the object handle of the queue whose message context MQPMO_PASS_*_CONTEXT passes on.
     """
     version = 1 if msg_handle == mq.MQHM_NONE else 3

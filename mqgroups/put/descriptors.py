@@ -120,13 +120,13 @@ class Descriptors:
 
     def _handle(self, kind: MessageKind, md: bytearray, data: bytes, *, carries: bool) -> int:
         """Return a message handle with the properties of a message, and its trace context; raises MQIError."""
-        handles = self._connection.message_handles
+        message_handle = self._connection.message_handle
         properties = dict(kind.properties)
         own_header = kind.format_name == mq.MQFMT_RF_HEADER_2
         # Context that the application has set itself is not replaced.
         if carries and TRACEPARENT not in properties and not (own_header and context.in_header(bytes(md), data)):
             properties.update(self._context.as_properties())
         if kind.properties:
-            return handles.holding(properties)
+            return message_handle(properties)
         # Telemetry alone makes no put fail.
-        return (properties and guarded(handles.holding)(properties)) or mq.MQHM_NONE
+        return (properties and guarded(message_handle)(properties)) or mq.MQHM_NONE

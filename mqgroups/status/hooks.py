@@ -141,7 +141,7 @@ class _Totals(NamedTuple):
 
 
 class HookCalls:
-    """The calls of one owner's hooks. What happens is taken note of at once, and told later, when everything is consistent."""
+    """Calls one owner's hooks. It remembers what happens, and calls them later, when everything is consistent."""
 
     def __init__(self, hooks: Hooks, whose: Expectations) -> None:
         self._hooks = hooks
@@ -150,7 +150,7 @@ class HookCalls:
         self._untold: list[tuple[Callable[[Any], None], InDoubt | Progress]] = []
 
     def take(self, event: Event) -> None:
-        """Take note of an event. ``on_resume`` is called at once: nothing has been changed yet."""
+        """Remember an event. ``on_resume`` is called at once, because nothing has been changed yet."""
         if isinstance(event, UnitCommitted):
             self._committed(event)
         elif isinstance(event, OutcomeFound):
@@ -159,7 +159,7 @@ class HookCalls:
             self._resumed(event)
 
     def tell(self) -> None:
-        """Call the hooks for what was taken note of since, in its order. They may raise errors."""
+        """Call the hooks for the events since the last call, in their order. Hooks may raise errors."""
         while self._untold:
             call, told = self._untold.pop(0)
             ask(call, told)
@@ -228,7 +228,7 @@ class HookCalls:
 
 
 def checked_hook(what: str, function: _F) -> _F:
-    """Return it; raises ConfigurationError if it cannot be called, or is a coroutine function, which nobody would await."""
+    """Return ``function``. Raises ConfigurationError if it cannot be called, or is a coroutine function, and would never run."""
     if not callable(function):
         raise ConfigurationError(f"{what} must be a function, got {function!r}")
     if inspect.iscoroutinefunction(function):

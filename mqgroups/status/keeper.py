@@ -1,4 +1,4 @@
-"""A keeper of status records: what the performer makes the calls of one owner's record on.
+"""A keeper of status records: the performer makes the calls of one owner's record on it.
 
 StatusQueue       status/queue.py           a queue of the owner's own, open exclusively
 ClaimedRecords    batch/claimed_records.py  one group's records on a queue that many share
@@ -22,22 +22,24 @@ class Keeper(Protocol):
     """The handle of a status queue.
 
     Attributes:
-        name: of the status queue.
         kept: the record before it was read.
     """
 
-    name: str
     kept: Kept
 
     @property
+    def name(self) -> str:
+        """The name of the status queue."""
+
+    @property
     def is_stale(self) -> bool:
-        """Whether the connection was replaced since, so that the queue has to be opened again."""
+        """Whether the connection has been remade, so that the queue has to be opened again."""
 
     def answer(self, step: Any) -> Any:
         """Make one call of the protocol; raises MQIError, StatusError."""
 
     def error_for(self, refused: Refused) -> BaseException:
-        """Return the error for what the protocol refuses."""
+        """Return the error for something that the protocol refuses."""
 
     def unit_ended(self) -> None:
         """Take note that a unit of work was committed or backed out."""

@@ -35,7 +35,7 @@ def open_or_make(
     if connection.platform == mq.MQPL_ZOS and "%" in name:
         raise ConfigurationError(
             f"status queue {name} has a percent sign in its name, and queue manager {connection.q_mgr_name} is on z/OS. There "
-            "generic profiles of RACF do not cover such a name, and nothing protects the queue (IBM MQ, topic q098180). Choose "
+            'generic profiles of RACF do not cover such a name, and nothing protects the queue (IBM MQ, "ObjectName"). Choose '
             "a name without it"
         )
     try:
@@ -124,8 +124,8 @@ def check_kind(queue: Queue) -> None:
 def check_stays(status_queue: str, md: bytes) -> None:
     """Check that a message of a status queue, whose MQMD is ``md``, does not expire.
 
-    It was put without a limit. A limit on it is that of the queue (CAPEXPRY; IBM MQ, topic q097495), which no program can refuse.
-    Raises StatusQueueUnusable.
+    It was put without a limit, so a limit that it has is the queue's (IBM MQ, "CAPEXPRY: Limit message expiry time"). Raises
+    StatusQueueUnusable.
     """
     left = st.long_at(md, st.MD_EXPIRY)
     if left != mq.MQEI_UNLIMITED:

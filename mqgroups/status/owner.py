@@ -91,7 +91,7 @@ class Owner:
 
     @property
     def own(self) -> Ownership:
-        """What is known of the name."""
+        """What this owner knows of its name."""
         return self._performer.ownerships[self._number]
 
     @property
@@ -226,7 +226,7 @@ class Owner:
             self._hook_calls.tell()
 
     def tell_resumed(self) -> None:
-        """Tell of an interrupted group, if one was found at the start."""
+        """Tell that an interrupted group was found at the start, if one was."""
         if self._found is not None:
             self.telemetry.listen()
             self._tell(self._found)
@@ -304,7 +304,7 @@ def new_owner_id() -> str:
 
 @lru_cache(1)
 def writer() -> str:
-    """Return who writes records here: the name and the version of this package."""
+    """Return the name and the version of this package, which records name as their writer."""
     try:
         return f"mqgroups {version('mqgroups')}"
     except PackageNotFoundError:  # a program that took the files along, and not the distribution
@@ -312,5 +312,5 @@ def writer() -> str:
 
 
 def outgoing_at(position: GroupPosition) -> Outgoing:
-    """Return what a pipe's consumer notes of the outgoing group, which stands at this position."""
+    """Return a pipe consumer's note of its outgoing group, which stands at this position."""
     return Outgoing() if position.at_start else Outgoing(position.group_id, position.msg_seq_number)

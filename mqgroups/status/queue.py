@@ -1,12 +1,12 @@
 """The status queue of one owner: opened exclusively, browsed, and its record got and put.
 
-The exclusive open is lock and fence: MQRC_OBJECT_IN_USE (IBM MQ, topic q041130) means that the previous owner is not gone yet; a
-start waits for that. After an owner has died, a unit of work may still hide its record, even if its handles are closed. An anchor
-beside the record shows that the record exists (``core.status_chain``); a start waits for the record too.
+The exclusive open is lock and fence: MQRC_OBJECT_IN_USE means that the previous owner is not gone yet. A start waits for that.
+After an owner has died, a unit of work may still hide its record, even if its handles are closed. An anchor beside the record
+shows that the record exists (``core.status_chain``); a start waits for the record too.
 
 A record is believed only if its UserIdentifier is that of the owner's own puts, or of a user whom the owner names. By default the
-queue manager sets this field; to set it otherwise takes an authority (+setid; IBM MQ, topics q026170, q097700). MQPUT returns it,
-so the owner learns its own with the claim, which is backed out if the record is another user's.
+queue manager sets this field. To set it otherwise takes the authority +setid (IBM MQ, "Controlling message context information").
+MQPUT returns it, so the owner learns its own with the claim, which is backed out if the record is another user's.
 
 Not here: which record is put when (``core.kept_record``, ``core.protocol``). Operators: ``operate/repaired.py``.
 """
@@ -17,13 +17,13 @@ import contextlib
 import gc
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Generator
 from dataclasses import replace
 from typing import Any
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
-from mqgroups.connection.retry import OWNER_ACTIVE, Patience, Pauses
+from mqgroups.connection.retry import OWNER_ACTIVE, Patience, pauses
 from mqgroups.core import steps
 from mqgroups.core.kept_record import KeptRecord
 from mqgroups.core.restart import Mismatch, idle_record
@@ -50,7 +50,7 @@ from mqgroups.telemetry import logs, metrics
 _log = logging.getLogger("mqgroups")
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 # A record is in no group, so logical order changes nothing. But on a reconnectable connection, where no group can be put, it is
-# refused (2547; IBM MQ, topic q045460). So the first record fails, before any message is put.
+# refused (IBM MQ, "MQRC_RECONNECT_INCOMPATIBLE"). So the first record fails, before any message is put.
 _PUT = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)
 _PUT_SEGMENT = st.pmo(st.PUT_NEW_MESSAGE)
 _GET = mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING
@@ -101,33 +101,27 @@ class StatusQueue(Keeper):
                 manager, is in a cluster, or is deleted with its connection.
             MQIError: the queue cannot be opened.
         """
-        self.name = name
         self.was_made = False
         self._connection = connection
         self._patience = Patience(owner_wait_s)
-        self._pauses: Pauses | None = None
-        self._waits = False
+        self._pauses: Generator[None, MQIError, None] | None = None
         # The users of the records that were put: MQPUT returns them. It is another one if an administrator changes MCAUSER.
         self._own_users: set[str] = set()
         self._longest_bytes = longest_bytes
         segmented = segmented and not connection.syncpoint.gets_record_first
         self.kept = KeptRecord(name, segmented, for_owner, frozenset(record_users))
-        self._answers: dict[type, Callable[..., Any]] = {
-            steps.OpenAgain: self._open_again,
-            steps.LookAtHolder: self._look_at_holder,
-            steps.Browse: self._browse,
-            steps.WaitForRecord: self._wait_for_record,
-            steps.Take: self._take,
-            steps.TakeAnchor: self.take_message,
-            steps.PutAnchor: self._put_anchor,
-            steps.PutRecord: self._put_record,
-            steps.IsThere: self._is_there,
-        }
         if for_owner and connection.usable:
             connection.own_status_queue(name, self)
         began_s = time.monotonic()
         try:
-            say = self._tell_waiting if for_owner else None
+            has_told = not for_owner
+
+            def say(error: MQIError, _pause_s: float) -> None:
+                nonlocal has_told
+                if not has_told:
+                    has_told = True
+                    self._tell_waiting(error)
+
             self._queue = connection.retrying(self._patience, OWNER_ACTIVE, say)(self._open, model)
         except MQIError as error:
             if error.reason not in OWNER_ACTIVE:
@@ -142,11 +136,13 @@ class StatusQueue(Keeper):
             self._queue.close()
             raise
 
-    def _tell_waiting(self, error: MQIError, _pause_s: float) -> None:
-        if not self._waits:
-            self._waits = True
-            extra = logs.fields(self._connection.place, reason=error.reason)
-            _log.info("waits for status queue %s: another instance is active, or not gone yet", self.name, extra=extra)
+    def _tell_waiting(self, error: MQIError) -> None:
+        extra = logs.fields(self._connection.place, reason=error.reason)
+        _log.info("waits for status queue %s: another instance is active, or not gone yet", self.name, extra=extra)
+
+    @property
+    def name(self) -> str:
+        return self.kept.queue
 
     @property
     def is_stale(self) -> bool:
@@ -164,7 +160,7 @@ class StatusQueue(Keeper):
                 self._connection.status_queues[self.name] = None
 
     def give_up(self) -> None:
-        """Close the queue after a start that has failed before its first commit; a queue that it has made is deleted."""
+        """Close the queue after a start that has failed before its first commit. Delete it if the start has made it."""
         with contextlib.suppress(MQIError):
             self.close(delete=self.was_made)
 
@@ -180,7 +176,7 @@ class StatusQueue(Keeper):
             GroupUsage: the record's checkpoint is neither bytes nor a JSON value.
             MQIError: the call failed.
         """
-        return self._answers[type(step)](*step[1:])
+        return _ANSWERS[type(step)](self, *step[1:])
 
     def _open_again(self) -> bool:
         if not self._queue.is_stale:
@@ -201,9 +197,10 @@ class StatusQueue(Keeper):
 
     def _wait_for_record(self, first: bool, at_start: bool) -> None:
         if first or self._pauses is None:
-            self._pauses = Pauses(self._connection.retrying(self._patience, OWNER_ACTIVE))
+            self._pauses = pauses(self._connection.retrying(self._patience, OWNER_ACTIVE))
+            next(self._pauses)
         try:
-            self._pauses.after(self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE))
+            self._pauses.send(self._in_use("MQGET", mq.MQRC_OBJECT_IN_USE))
         except OwnerActive:
             if not at_start:
                 raise
@@ -221,14 +218,14 @@ class StatusQueue(Keeper):
         return md is not None
 
     def _take_parts(self, group_id: bytes) -> bytes | None:
-        """Get a chain segment by segment, because it has no end; returns the MQMD of the first one."""
+        """Get a chain segment by segment, because it has no end. Return the MQMD of the first segment."""
         first = md = self.take(st.md(group_id=group_id), _TAKE_PART)
         while md is not None:
             md = self.take(st.md(group_id=group_id), _TAKE_PART)
         return first
 
     def take(self, md: bytearray, gmo: bytearray) -> bytes | None:
-        """Get a message; returns its MQMD, of a chain that of the first segment; ``None`` if it is not there."""
+        """Get a message. Return its MQMD, or that of a chain's first segment; ``None`` if it is not there."""
         got = self._queue.get(md, gmo)
         return None if got is None else got[1]
 
@@ -316,7 +313,7 @@ class StatusQueue(Keeper):
     # --- errors
 
     def error_for(self, refused: Refused) -> BaseException:
-        """Return the error for what the protocol has found on the queue."""
+        """Return the error for something that the protocol has found on the queue."""
         if isinstance(refused, steps.PutByOthers):
             believed = ", ".join(sorted(refused.believed))
             return foreign_record(self.name, Mismatch("user_identifier", refused.user, believed))
@@ -357,3 +354,16 @@ class StatusQueue(Keeper):
         if verb == "MQGET":
             error.context += ". The queue has an anchor, but the status record beside it is hidden by a unit of work"
         return error
+
+
+_ANSWERS: dict[type, Callable[..., Any]] = {
+    steps.OpenAgain: StatusQueue._open_again,
+    steps.LookAtHolder: StatusQueue._look_at_holder,
+    steps.Browse: StatusQueue._browse,
+    steps.WaitForRecord: StatusQueue._wait_for_record,
+    steps.Take: StatusQueue._take,
+    steps.TakeAnchor: StatusQueue.take_message,
+    steps.PutAnchor: StatusQueue._put_anchor,
+    steps.PutRecord: StatusQueue._put_record,
+    steps.IsThere: StatusQueue._is_there,
+}

@@ -112,7 +112,7 @@ def held_by(
 
 
 def made_by_a_queue_manager(md: bytes) -> str:
-    """Return what a message is that is no datagram of a program, for an error text; empty if it is one.
+    """Describe a message that is not a program's datagram, for an error text. Return an empty text for a program's datagram.
 
     A report has the data of somebody else's message, and its user may be that of a program that has moved this message.
     """
@@ -183,7 +183,7 @@ def corrupt_record(name: str, found: str, expected: str) -> StatusQueueUnusable:
 
 
 def refuse_strangers(status_queue: str, found: Iterable[str], users: Set[str]) -> None:
-    """Raise StatusQueueUnusable if one of the users who have put records is not one of ``users``."""
+    """Raise StatusQueueUnusable if one of the users in ``found`` is not in ``users``."""
     for each in found:
         if each not in users:
             raise foreign_record(status_queue, Mismatch("user_identifier", each, ", ".join(sorted(users))))

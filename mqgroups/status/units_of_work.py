@@ -18,12 +18,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Protocol, TypeVar
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.retry import NO_ROOM, OWNER_ACTIVE, REDO_LATER, Patience, Relapses
+from mqgroups.connection.retry import NO_ROOM, OWNER_ACTIVE, REDO_LATER, Patience, Relapse, relapsed
 from mqgroups.core import protocol
 from mqgroups.core.ownership import Ownerships, PendingCommit
 from mqgroups.core.restart import CommitOutcome, Expectations
@@ -56,13 +56,33 @@ _NOTICED_S = 1.0
 
 
 class Participant(Protocol):
-    """Who puts and gets the messages of the units of work: a producer's putter, or a consumer's getter."""
+    """Puts and gets the messages of the units of work: a producer's putter, or a consumer's getter."""
 
     def replay(self, committed: int | None) -> None:
-        """Go back to the position of the last commit, and put and get again what was not committed. It may be called again.
+        """Go back to the position of the last commit, and put or get the messages behind it again. It may be called again.
 
         ``committed``: how many messages the unit of work had if it was committed; ``None`` if it was backed out.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """When a unit of work ends.
+
+    Attributes:
+        every: how often to take a syncpoint.
+        soonest: with fewer messages of the first owner it ends only when it is old, or the application has asked for the end.
+        most_to_put: how many messages may be waiting to be put in it.
+    """
+
+    every: Every
+    soonest: int = 1
+    most_to_put: int = 0
+
+    @property
+    def oldest_s(self) -> float:
+        """The age at which it ends, seconds."""
+        return inf if self.every.seconds is None else self.every.seconds
 
 
 class UnitsOfWork:
@@ -87,15 +107,9 @@ class UnitsOfWork:
         self.redoing = False
         self.stopping = False
         self._lost: OwnershipLost | None = None
-        self._relapses = Relapses(connection.reconnect.wait_s, connection.sleep)
-        self._syncpoint = connection.syncpoint
-        self._every = every
-        self._most_to_put = 0
-        # With fewer messages of the first owner it ends only when it is old, or the application has asked for the end.
-        self._soonest = 1
-        self._clock: Callable[[], float] = time.monotonic if every.seconds is not None else lambda: 0.0
+        self._relapse: Relapse | None = None
+        self._limits = _Limits(every)
         self._began_s = 0.0
-        self._old_s = inf
 
     @property
     def messages(self) -> int:
@@ -103,7 +117,7 @@ class UnitsOfWork:
         return sum(owner.unit.messages for owner in self.owners)
 
     def is_stopping(self) -> bool:
-        """Whether the application has asked for the end. Asked every few seconds by whoever waits, so this is a sign of life."""
+        """Whether the application has asked for the end. Each wait asks every few seconds, so this is also a sign of life."""
         self._connection.beats()
         return self.stopping
 
@@ -139,20 +153,18 @@ class UnitsOfWork:
         most = self._connection.max_uncommitted_msgs
         status_messages = sum(own.kept.most_messages for own in self._performer.ownerships)
         try:
-            self._every = capped(self._every, most, status_messages)
+            every = capped(self._limits.every, most, status_messages)
         except ValueError as error:
             raise ConfigurationError(str(error)) from None
-        every = self._every
-        if len(self.owners) == 1 and every.messages is not None and every.bytes is None:
-            self._soonest = every.messages
+        soonest = every.messages if len(self.owners) == 1 and every.bytes is None else None
         # Half of the room: how many messages the application will add for the next incoming one is known only afterwards.
-        self._most_to_put = (most - status_messages) // 2
+        self._limits = _Limits(every, soonest or 1, (most - status_messages) // 2)
         self._commit_records(protocol.claimed)
 
     def _commit_records(self, steps: Callable[[Ownerships], Steps[Ownerships]]) -> None:
-        """Commit records in units of work of their own; if that fails, back it out.
+        """Commit records in units of work of their own. If that fails, back out.
 
-        Whoever calls this has no other reason to back out, and the unit of work would keep the connection for ever.
+        The callers would not back out, and the unit of work would keep the connection for ever.
         """
         if self._lost is not None:
             raise self._lost
@@ -179,15 +191,13 @@ class UnitsOfWork:
             performer.begin()
         except OwnershipLost as lost:
             raise self._is_lost(lost) from None
-        if self._syncpoint.gets_record_first:
+        if self._connection.syncpoint.gets_record_first:
             try:
                 performer.ownerships = self._perform(protocol.unit_begun(performer.ownerships))
             except BaseException as error:
                 self.back_out(error)
                 raise
-        self._began_s = self._clock()
-        if self._every.seconds is not None:
-            self._old_s = self._began_s + self._every.seconds
+        self._began_s = time.monotonic()
 
     def begun(self, owner: Owner) -> None:
         """Begin the span of ``owner``, at its first message in the unit of work.
@@ -201,7 +211,7 @@ class UnitsOfWork:
 
     def release(self) -> None:
         """End a unit of work in which nothing was put or got."""
-        if self._syncpoint.gets_record_first:
+        if self._connection.syncpoint.gets_record_first:
             self.back_out()
         else:
             self._connection.release(self)
@@ -213,29 +223,31 @@ class UnitsOfWork:
     @property
     def may_end_early(self) -> bool:
         """Whether it may be committed before the application gives the next message."""
-        return self._syncpoint.may_end_early(self.messages)
+        return self._connection.syncpoint.may_end_early(self.messages)
 
     @property
     def may_be_split(self) -> bool:
         """Whether its messages can be got again without the application."""
-        return self._syncpoint.may_be_split(self.messages)
+        return self._connection.syncpoint.may_be_split(self.messages)
 
     def due(self, messages: int = 0, data_bytes: int = 0) -> bool:
-        """Whether the open unit of work has to end now, or with so many more ``messages`` of so many bytes."""
-        first = self.owners[0].unit
-        early = first.messages + messages < self._soonest and not first.to_put
-        if early and not self.stopping and self._clock() < self._old_s:
+        """Whether the open unit of work has to end now, or with these additional ``messages`` and bytes."""
+        limits, first = self._limits, self.owners[0].unit
+        early = first.messages + messages < limits.soonest and not first.to_put
+        age_s = time.monotonic() - self._began_s
+        if early and not self.stopping and age_s < limits.oldest_s:
             return False
-        age_s = self._clock() - self._began_s if not messages or self.messages else 0.0
+        if messages and not self.messages:
+            age_s = 0.0  # it is not begun yet
         to_put = 0
         for owner in self.owners:
             unit = owner.unit
             messages += unit.messages
             data_bytes += unit.data_bytes
             to_put += unit.to_put
-        if self.stopping or (to_put and to_put >= self._most_to_put):
+        if self.stopping or (to_put and to_put >= limits.most_to_put):
             return messages > 0
-        return syncpoint_due(self._every, messages, data_bytes, age_s)
+        return syncpoint_due(limits.every, messages, data_bytes, age_s)
 
     def settling(self) -> None:
         """Note for the span that the records are about to be put and committed."""
@@ -247,7 +259,7 @@ class UnitsOfWork:
 
         ``endings``: what ``Owner.ending`` returned; the records of other owners stay as they are.
         """
-        performer, checks = self._performer, self._syncpoint.gets_record_first
+        performer, checks = self._performer, self._connection.syncpoint.gets_record_first
         ends = tuple(map(endings.get, self.owners))
         try:
             after = self._perform(protocol.unit_ended(performer.ownerships, ends, checks=checks))
@@ -278,7 +290,7 @@ class UnitsOfWork:
 
     def _note(self, owner: Owner, record: StatusRecord) -> None:
         records = tuple(record if each is owner else None for each in self.owners)
-        checks = self._syncpoint.gets_record_first
+        checks = self._connection.syncpoint.gets_record_first
         self._commit_records(lambda ownerships: protocol.noted(ownerships, records, checks=checks))
 
     def forget(self, owner: Owner) -> None:
@@ -308,11 +320,11 @@ class UnitsOfWork:
         have no message in the unit of work: it may belong to a message that is held back, and that will be put again.
         """
         telemetry, performer = self._first.telemetry, self._performer
-        if self._syncpoint.gets_record_first and isinstance(why, ConnectionBroken):
+        if self._connection.syncpoint.gets_record_first and isinstance(why, ConnectionBroken):
             # The application may have committed before, for example by MQDISC.
             performer.ownerships = tuple(protocol.in_doubt(own, why.reason) for own in performer.ownerships)
         try:
-            if self._syncpoint.has_to_back_out(why, is_open=self._is_open, is_others=self._is_held_by_other):
+            if self._connection.syncpoint.has_to_back_out(why, is_open=self._is_open, is_others=self._is_held_by_other):
                 telemetry.settle(sc.BACK_OUT)
                 self._connection.back_out()
                 telemetry.settled()
@@ -350,7 +362,7 @@ class UnitsOfWork:
     # --- recovery
 
     def redo(self, error: MQIError) -> None:
-        """Settle the unit of work that ended in ``error``, and have the participant replay what was not committed.
+        """Settle the unit of work that ended in ``error``, and have the participant replay the messages that were not committed.
 
         Retries within ``reconnect_wait_s``. After ``stop()`` it is one try, which waits for a second at most while the lost
         connection still holds the status queue.
@@ -373,7 +385,8 @@ class UnitsOfWork:
         if error.is_final or not connection.can_redo(error):
             raise error
         if error.reason in HANDLE_LOST:
-            self._relapses.at([(owner.own.number, owner.unit.messages) for owner in self.owners], error)
+            place = [(owner.own.number, owner.unit.messages) for owner in self.owners]
+            self._relapse = relapsed(self._relapse, place, error, connection.reconnect.wait_s, connection.sleep)
         wait_s, reason = connection.reconnect.wait_s, error.reason
         if reason in NO_ROOM and not self._in_doubt:
             # An asynchronous put. If its unit of work was answered, the queue would be waited for, and this not be said.
@@ -464,7 +477,7 @@ class UnitsOfWork:
         return self._lost is None and (self._connection.turn.was_interrupted or bool(self._in_doubt))
 
     def settle(self) -> CommitOutcome:
-        """Reconnect, open the status queues again, and find out the outcome of the unit of work; one try.
+        """Reconnect, open the status queues again, and find out the outcome of the unit of work. It tries once.
 
         Returns ``COMMITTED`` if a commit was under way and took effect. Raises OwnershipLost if a record is not this owner's;
         MQIError if a call failed: call again.
@@ -509,7 +522,7 @@ class UnitsOfWork:
             self._redo(error, lambda: self._settle_and(self._finish))
 
     def _finish(self) -> None:
-        checks = self._syncpoint.gets_record_first
+        checks = self._connection.syncpoint.gets_record_first
         self._commit_records(lambda ownerships: protocol.closed(ownerships, checks=checks))
 
     @even_half_made

@@ -45,7 +45,7 @@ def variables(instance: str, given: Mapping[str, str], folder: str) -> dict[str,
 
 @contextmanager
 def traced_as(instance: str, environment: MutableMapping[str, str] = os.environ) -> Iterator[None]:
-    """Have the environment for a process that is started in this block, and is called ``instance``."""
+    """Set the environment for a process that is started in this ``with`` block, and is called ``instance``."""
     new = variables(instance, environment, instrumented_by())
     before = {name: environment.get(name) for name in new}
     environment.update(new)

@@ -99,7 +99,7 @@ def in_header(md: bytes, data: bytes) -> bool:
 
 
 def is_instrumented(function: Callable[..., object]) -> bool:
-    """Whether a binding's function is wrapped, as instrumentations do; then the instrumentation propagates context."""
+    """Whether an instrumentation has wrapped a binding's function. Then that instrumentation propagates context."""
     return hasattr(function, "__wrapped__")
 
 

@@ -1,4 +1,4 @@
-"""Tells that an object was collected while it was open. Python hides its ResourceWarning, so the log says it too."""
+"""Warns of an object that was collected while it was open. Python hides its ResourceWarning, so it is logged too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _log = logging.getLogger("mqgroups")
 
 
 def tell_forgotten(what: str, source: object, made_in: int, *, stacklevel: int = 2) -> None:
-    """Tell it in the process ``made_in``; in one that was forked from it there are only copies.
+    """Log and warn that ``source`` was not closed. Do nothing in a process that was forked from ``made_in``: it has only a copy.
 
     ``stacklevel`` as for a warning that the caller gives itself.
     """

@@ -36,7 +36,7 @@ class SpanTemplate(NamedTuple):
 
 
 class Timed:
-    """How long a message was processed; all there is of it in a unit of work that is sampled out.
+    """How long a message was processed. In a unit of work that is sampled out, messages have nothing else.
 
     Attributes:
         why: the error with which it ends; ``None`` without one.
@@ -60,7 +60,7 @@ class Timed:
         self._ended_ns = self._ended_ns or end_time or time.time_ns()
 
     def finish(self) -> None:
-        """Make what is still to be made, when the unit of work ends."""
+        """Make the rest of the span, when the unit of work ends."""
 
 
 class MessageSpan(Timed, Span):

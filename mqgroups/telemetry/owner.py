@@ -106,7 +106,7 @@ class _OpenUnit(_Open):
     linked: str = ""
 
 
-class _Group(NamedTuple):
+class _OpenGroup(NamedTuple):
     """The group in progress: when this instance has begun it, and how it is going to end."""
 
     began_s: float | None = None
@@ -139,7 +139,7 @@ class _Labels:
     def of(
         cls, settings: TelemetrySettings, role: str, name: str, queue: str, place: Place, *, propagates: bool
     ) -> _Labels:
-        """Return those of an owner; arguments as for ``OwnerTelemetry``."""
+        """Return the labels of an owner; arguments as for ``OwnerTelemetry``."""
         at = {sc.SYSTEM: sc.IBMMQ, sc.QUEUE_MANAGER: place.q_mgr_name, sc.DESTINATION_NAME: queue}
         # The conventions say that a span whose context messages carry is of kind PRODUCER.
         carried = propagates and role == sc.PUT and settings.trace != EACH_MESSAGE
@@ -163,7 +163,7 @@ class _Labels:
         )
 
     def of_messages(self) -> SpanTemplate:
-        """Return those of the spans of messages."""
+        """Return what the spans of messages have in common."""
         operation, kind = (sc.CREATE, SpanKind.PRODUCER) if self.role == sc.PUT else (sc.PROCESS, SpanKind.CONSUMER)
         # Few attributes, because there are many of these spans; the span above has the owner and the group.
         few = {key: value for key, value in self.operations[operation].items() if key != sc.QUEUE_MANAGER}
@@ -191,7 +191,7 @@ class OwnerTelemetry:
         self._unit: _OpenUnit | None = None
         self._recovering: _Open | None = None
         self._resumed_link: Link | None = None
-        self._group = _Group()
+        self._group = _OpenGroup()
         self._is_replaced = False
         self._failed_with: BaseException | None = None
 
@@ -201,7 +201,7 @@ class OwnerTelemetry:
         return self.is_heard
 
     def take(self, event: Event) -> None:
-        """Take note of an event."""
+        """Record an event."""
         _TAKE[type(event)](self, event)
 
     @property
@@ -353,7 +353,7 @@ class OwnerTelemetry:
 
     @guarded
     def _group_ended(self, messages: int) -> None:
-        group, self._group = self._group, _Group()
+        group, self._group = self._group, _OpenGroup()
         attributes = {**self._labels.metric, sc.OUTCOME: group.outcome}
         metrics.INSTRUMENTS.group_messages.record(messages, attributes)
         if group.began_s is not None:

@@ -21,7 +21,7 @@ _DEFAULT_PORT = 1414
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A queue manager; what is not known is empty or 0."""
+    """A queue manager. Fields that are not known are empty or 0."""
 
     q_mgr_name: str = ""
     q_mgr_identifier: str = ""
@@ -38,7 +38,7 @@ class Place:
 
     @property
     def fields(self) -> dict[str, str | int]:
-        """All of it, for log records."""
+        """All fields, for log records."""
         return {
             sc.QUEUE_MANAGER: self.q_mgr_name,
             sc.QUEUE_MANAGER_ID: self.q_mgr_identifier,
@@ -48,5 +48,5 @@ class Place:
 
     @property
     def attributes(self) -> dict[str, str | int]:
-        """What is known of it, for spans."""
+        """The fields that are known, for spans."""
         return {key: value for key, value in self.fields.items() if value}

@@ -37,7 +37,7 @@ def told_briefly(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def without_own_frames(error: MQGroupsError) -> MQGroupsError:
-    """Return an error to be raised anew, without its frames if all of them are ours: a function of the application stays."""
+    """Return an error to be raised anew. Its frames are removed if all are ours; frames of the application stay."""
     return without_frames(error) if _are_ours(error.__traceback__) else error
 
 

@@ -54,7 +54,7 @@ def test_an_unknown_queue_manager_is_2058_and_not_tried_again(owner, clock):
 
 @pytest.mark.embedded
 def test_a_queue_sharing_group_is_not_a_queue_manager(own_queue_manager, binding, monkeypatch):
-    """Any member may answer to its name (IBM MQ, topics q027500, q101760)."""
+    """Any member may answer to its name (IBM MQ, "Connecting to queue sharing groups")."""
     monkeypatch.setenv("MQGROUPS_MQI", binding.__name__)
     member = own_queue_manager(platform="zos", queue_sharing_group="QSG1")
     sentence = r"queue manager QM2 answered, asked for QSG1.*queue sharing group.*Name the queue manager"
@@ -265,6 +265,8 @@ def test_after_a_failed_mqback_the_connection_is_good_for_nothing_but_closing(ow
 def test_without_mqback_there_is_no_mqdisc(owner, faults, count_calls, caplog):
     qmgr = owner.connect()
     owner.open_group(THIS[:4], qmgr, put_response="sync")
+    connection = connection_of(qmgr)
+    binding, hconn = connection.binding, connection.hconn
     count_calls()
     faults.arm(Fault("answer", verb="MQBACK", reason=mq.MQRC_RESOURCE_PROBLEM))
     qmgr.close()
@@ -272,8 +274,6 @@ def test_without_mqback_there_is_no_mqdisc(owner, faults, count_calls, caplog):
     assert "MQDISC is not called" in caplog.text
     assert owner.data() == THIS[:2]
     # Else it would stay until this process ends, in the way of the test's end.
-    connection = connection_of(qmgr)
-    binding, hconn = connection.binding, connection.hconn
     assert binding.MQBACK(hconn) == binding.MQDISC(hconn) == (0, 0)
 
 

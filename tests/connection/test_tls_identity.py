@@ -1,4 +1,4 @@
-"""One TLS identity in a process (IBM MQ, topics q095520, q044190), with the embedded client library, which pretends."""
+"""One TLS identity in a process (IBM MQ, "MQSCO"), with the embedded client library, which pretends."""
 
 from __future__ import annotations
 

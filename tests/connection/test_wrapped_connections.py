@@ -1,6 +1,6 @@
 """A connection of the application's own: what others do with it ends no unit of work of a group unnoticed.
 
-A connection has one unit of work (IBM MQ, topic q023070): MQCMIT and MQBACK are of all that was put and got on it in syncpoint,
+A connection has one unit of work: MQCMIT and MQBACK are of all that was put and got on it in syncpoint,
 whoever did it.
 """
 

@@ -42,7 +42,7 @@ def _without_fence() -> None:
 
 def _without_back_out() -> None:
     def back_out(self: Connection) -> None:
-        self.unit_of_work_of = None
+        self._unit_of_work = None
 
     Connection.back_out = back_out  # type: ignore[method-assign]  # backing out taken out
 

@@ -102,14 +102,14 @@ def test_without_tls_nothing_of_it_is_said(told):
 
 
 def test_the_channel_decides_about_heartbeats(told):
-    # The larger interval counts, unless one is 0 (q108450). Without SharingConversations only a waiting MQGET has heartbeats; the
-    # field is there from version 9 on (q108940).
+    # The larger interval counts, unless one is 0 ("HeartbeatInterval"). Without SharingConversations, a field from version 9
+    # on, only a waiting MQGET has heartbeats.
     given, _ = told(CHANNEL)
     assert (given["cd"], given["heartbeat_interval"], given["sharing_conversations"]) == (11, 1, 10)
 
 
 def test_with_a_channel_the_connection_is_a_clients_and_has_a_socket_of_its_own(told, binding):
-    # libmqm_r tries local bindings first, whatever the channel (q025920)
+    # libmqm_r tries local bindings first, whatever the channel
     given, _ = told(CHANNEL)
     assert (
         given["options"] & (MQCNO_CLIENT_BINDING | MQCNO_NO_CONV_SHARING)
@@ -152,13 +152,13 @@ def test_a_script_or_a_package_has_a_name(script, name):
     ],
 )
 def test_an_mqsco_does_not_switch_fips_off(told, arguments, environment, required):
-    # FipsRequired comes before MQSSLFIPS (q012440)
+    # FipsRequired comes before MQSSLFIPS
     given, _ = told(f"{CHANNEL}, {TLS}{arguments}", **environment)
     assert given["fips_required"] == required
 
 
 def test_the_key_repository_of_the_environment_is_not_lost(told, binding):
-    # An MQSCO makes the client ignore MQSSLKEYR and MQSSLCRYP (q095520); pymqi always passes one, ibmmq here for the label.
+    # An MQSCO makes the client ignore MQSSLKEYR and MQSSLCRYP ("MQSCO"); pymqi always passes one, ibmmq here for the label.
     given, _ = told(
         f'{CHANNEL}, cipher_spec="ANY_TLS12_OR_HIGHER", certificate_label="app"',
         MQSSLKEYR="/etc/mq/of-the-site",

@@ -1,6 +1,6 @@
 """MQSTAT as the library calls it, through both bindings: pymqi has none, so the client library's own is called.
 
-IBM MQ, topics "MQSTAT" (q101920), "MQSTS" (q100520), "Using asynchronous put in a client application" (q027340).
+IBM MQ, "MQSTAT", "MQSTS", "Using asynchronous put in a client application".
 """
 
 from __future__ import annotations

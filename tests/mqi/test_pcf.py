@@ -70,7 +70,7 @@ FIRST = (_extended(b"1", b"2", b"3"), _extended(b"1", last=True))
     ],
 )
 def test_a_command_is_answered_when_each_set_that_was_announced_has_ended(responses, expected):
-    """ "Any set might include MQBACF_RESPONSE_SET structures to indicate that additional sets are generated" (q020050)."""
+    """ "Any set might include MQBACF_RESPONSE_SET structures to indicate that additional sets are generated"."""
     assert pcf.are_all(responses) is expected
 
 

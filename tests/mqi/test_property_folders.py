@@ -1,7 +1,7 @@
 """Folders of message properties, read: names, types, and what cannot be read.
 
-Data types: IBM MQ, topic "NameValueData" (q099320); names: topics "Mapping from property names to MQRFH2 folder and element
-names" (q104190) and "MQRFH2 folder restrictions" (q104170).
+Data types: IBM MQ, "NameValueData". Names: "Mapping from property names to MQRFH2 folder and element names" and "MQRFH2 folder
+restrictions".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Handles that an administrator ends while the connection lives: the queue is opened again, and the unit of work is redone.
 
-Sources: IBM MQ, topics q041120, q041230, q043020, "REFRESH CLUSTER" (q086470). At every call: ``tests/faults/intrusions.py``.
+Sources: IBM MQ, "MQRC_OBJECT_CHANGED", "REFRESH CLUSTER". At every call: ``tests/faults/intrusions.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""CAPEXPRY limits the expiry of every message that is put on a queue (q097495), so that of status records too.
+"""CAPEXPRY limits the expiry of every message that is put on a queue, so that of status records too.
 
 A record that expires takes the position of its group with it: a producer would put the group again, and a consumer never get the
 rest.

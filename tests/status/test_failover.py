@@ -1,6 +1,6 @@
 """What a failover, an administrator or a full log makes a queue manager answer for a while is no business of the application.
 
-What of it is made by commands is in ``test_dead_handles.py``. Sources: IBM MQ, topics q040770, q041120, q041230, q040920.
+What of it is made by commands is in ``test_dead_handles.py``. Sources: IBM MQ, "MQRC_BACKED_OUT", "MQRC_OBJECT_CHANGED".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Whoever may put to a status queue can put a perfect record there. It is refused by its UserIdentifier, and nothing is skipped.
 
-Oracle: UserIdentifier is what the queue manager generates unless the putter may set it (topics q026170, q097700, q098140).
+Oracle: UserIdentifier is what the queue manager generates unless the putter may set it ("UserIdentifier").
 """
 
 from __future__ import annotations

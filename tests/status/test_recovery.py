@@ -6,6 +6,8 @@ each call once and sees no error. The campaign (``tests/faults``) loses the conn
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mqembedded import Fault
@@ -191,7 +193,8 @@ def test_messages_that_another_consumer_took_meanwhile_are_told(owner, faults):
 def test_another_queue_manager_at_the_same_address_is_refused(owner, faults):
     qmgr = owner.connect(**RECONNECTS)
     producer = owner.producer(qmgr)
-    connection_of(qmgr).q_mgr_identifier = "QM1_2001-01-01_00.00.00"
+    connection = connection_of(qmgr)
+    connection._q_mgr = replace(connection._q_mgr, identifier="QM1_2001-01-01_00.00.00")
     faults.arm(Fault("drop", verb="MQPUT"))
     group = producer.group()
     group.put(b"0")

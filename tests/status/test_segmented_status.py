@@ -1,4 +1,7 @@
-"""Status records as segments of one message (IBM MQ, topic q026290, the note): cheaper, bounded, and as safe."""
+"""Status records as segments of one message: cheaper, bounded, and as safe.
+
+IBM MQ, "Putting and getting a group that spans units of work", the note.
+"""
 
 from __future__ import annotations
 

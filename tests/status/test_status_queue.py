@@ -347,7 +347,7 @@ def test_a_record_that_a_dying_instance_hides_is_waited_for(owner, clock, role, 
 def test_a_record_that_stays_hidden_is_told_and_nothing_is_begun_beside_it(owner, clock, role):
     _, record = put_pair(owner, role)
     take_hidden(owner, role, record)
-    # Neither the depth (q103130: a nonbrowse MQGET decrements it) nor an open handle tells of it: the anchor does.
+    # Neither the depth ("CurrentQDepth": a nonbrowse MQGET decrements it) nor an open handle tells of it: the anchor does.
     assert owner.eye.depth(owner.status_queue(role)) == 1
     with pytest.raises(errors.StatusQueueUnusable, match=r"has an anchor, but .* did not appear within 5 s") as caught:
         owner.start(role, owner.connect(sleep=clock.sleep), owner_wait_s=5)
