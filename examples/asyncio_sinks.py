@@ -2,8 +2,8 @@
 
     mqembedded exec -- python asyncio_sinks.py
 
-SIGTERM and SIGINT stop all of them politely: the message that each is processing is the last one, and is committed. It
-connects with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
+SIGTERM and SIGINT stop all of them politely: each finishes and commits the message that it is processing. The program connects
+with MQGROUPS_Q_MGR_NAME, _CONN_NAME, _CHANNEL, _USER and _PASSWORD.
 """
 
 import asyncio
@@ -35,14 +35,14 @@ async def load(groups: int) -> None:
         q_mgr.group_producer("ORDERS", name="sinks.loader", commit_every=100) as producer,
     ):
         for number in range(groups):
-            # One unit of work: it is never interrupted. A longer group would have to be resumed under its own name first.
+            # One unit of work, which is never interrupted. A longer group would have to be resumed under its own name first.
             async with producer.group(name=f"group {number}") as group:
                 for row in range(100):
                     await group.put(f"order {number}.{row}")
 
 
 async def sink(number: int, consumers: list[aio.AsyncGroupConsumer]) -> int:
-    """Get groups until none comes; returns how many messages."""
+    """Get groups until none comes; return the number of messages."""
     messages = 0
     async with (
         connect() as q_mgr,

@@ -26,7 +26,7 @@ def handle(group: mqgroups.IncomingGroup) -> None:
             file.flush()
             os.fsync(file.fileno())
             group.set_checkpoint(file.tell())
-            if group.abandoned:  # for example by an upload that broke off: nobody wants a part of its lines
+            if group.abandoned:  # for example by an upload that broke off; its lines alone are of no use
                 Path(file.name).unlink()
 
         for message in group:

@@ -78,7 +78,7 @@ def drain(consumer: mqgroups.GroupConsumer, database: Database) -> None:
             group.set_checkpoint(ended + 1)
 
     for group in consumer:
-        # Effects that were not committed: if a loop was left early, their messages come again.
+        # Effects that were not committed. If a loop was left early, their messages come again.
         database.connection.rollback()
         count = consumer.checkpoint
         ended = count if isinstance(count, int) else 0

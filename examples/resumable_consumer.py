@@ -45,7 +45,7 @@ def get_lines(consumer: mqgroups.GroupConsumer, directory: Path) -> None:
                 file.flush()
                 os.fsync(file.fileno())
                 group.set_checkpoint(file.tell())
-                if group.abandoned:  # for example by an upload that broke off: nobody wants a part of its lines
+                if group.abandoned:  # for example by an upload that broke off; its lines alone are of no use
                     Path(file.name).unlink()
 
             for message in group:

@@ -25,7 +25,7 @@ def make_tables(where: str) -> None:
 
 
 def store(where: str, orders: Any, batch: int) -> None:
-    """Add a micro-batch to the database, unless that was done."""
+    """Add a micro-batch to the database, unless it is there."""
     # The query's id is in its checkpoint. Numbers alone would be used again with a new checkpoint.
     query = orders.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
     with psycopg.connect(where) as database:

@@ -1,4 +1,4 @@
-"""Read a queue as a stream, and show for each micro-batch what it had and what still waits.
+"""Read a queue as a stream, and show the groups of each micro-batch, and those that still wait.
 
     mqembedded exec -- python spark_watch.py FOLDER
 
@@ -31,5 +31,5 @@ finally:
     for progress in query.recentProgress:
         if progress.numInputRows:
             read = progress.observedMetrics["read"].asDict()
-            # An older Spark than 4.2 says nothing of the queue.
+            # Spark before 4.2 reports nothing about the queue.
             print(f"micro-batch {progress.batchId}: {read}; the queue: {progress.sources[0].latestOffset}")

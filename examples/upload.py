@@ -21,7 +21,7 @@ from mqgroups.errors import EmptyGroup, MessageRefused, MessageTooLong
 
 
 class Uploads:
-    """Puts uploads one after the other. For more at a time, make more of them, each with a name and a connection."""
+    """Puts uploads one after the other. To put several at a time, make several objects, each with a name and a connection."""
 
     def __init__(self, q_mgr: aio.AsyncQueueManager, name: str = "uploads") -> None:
         self._q_mgr = q_mgr
@@ -29,7 +29,7 @@ class Uploads:
         self._one_at_a_time = asyncio.Lock()
 
     async def put(self, name: str, chunks: AsyncIterator[bytes]) -> int:
-        """Put the lines of an upload; returns how many."""
+        """Put the lines of an upload; return their number."""
         async with (
             self._one_at_a_time,
             self._q_mgr.group_producer("ORDERS", name=self._name, interrupted="abandon") as producer,

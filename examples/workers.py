@@ -2,7 +2,7 @@
 
     mqembedded exec -- python workers.py
 
-It puts ten groups, starts four workers, and stops them when all groups are handled.
+The program puts ten groups, starts four workers, and stops them when all groups are handled.
 """
 
 import os

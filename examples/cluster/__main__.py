@@ -116,7 +116,7 @@ def _run(options: argparse.Namespace, total: int) -> tuple[Disturber, list[compa
     file, users = _on_free_ports(read(CLUSTER)), {"app": password}
     began_s = time.monotonic()
     with EmbeddedCluster(file, data=options.work, users=users, log_level="ERROR") as cluster:
-        # The library has to be known to this process too, which looks at the queues at the end.
+        # This process needs the library, too, to look at the queues at the end.
         os.environ.update(cluster[file.names[0]].environment())
         for name, q_mgr in cluster.queue_managers.items():
             _say(f"{name} is ready at {q_mgr.conn_name}; mqembedded channel --data {q_mgr.data} status")

@@ -21,7 +21,7 @@ class Group:
 
 
 def name_of(flight: str) -> str:
-    """Return the name of the group that a flight's line belongs to; empty if it is no such line."""
+    """Return the name of the group of a flight's line; empty for another line."""
     fields = flight.split(",")
     if len(fields) <= _ORIGIN:
         return ""

@@ -12,7 +12,7 @@ from examples.cluster.airports import Group, name_of
 
 
 class Kind(Enum):
-    """How what arrived can be different."""
+    """The kinds of differences."""
 
     LOST = "flights lost"
     DOUBLED = "flights doubled"
@@ -22,7 +22,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """What one consumer at one instance got of one group: sequence numbers and flights, as they came."""
+    """The messages of one group at one consumer of one instance: sequence numbers and flights, in order of arrival."""
 
     q_mgr_name: str
     consumer: str
@@ -41,13 +41,13 @@ class Arrived:
 
     @property
     def where(self) -> str:
-        """Instance, consumer, and how much."""
+        """Instance, consumer, and number of messages."""
         return f"{len(self.messages)} messages at {self.q_mgr_name} by {self.consumer} in group {self.group_id}"
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that is not as it should be; ``number`` is of messages, of SPLIT and OTHER 1."""
+    """A difference. ``number`` counts messages; for SPLIT and OTHER it is 1."""
 
     kind: Kind
     number: int
@@ -55,7 +55,7 @@ class Difference:
 
 
 def read(path: Path, q_mgr_name: str, consumer: str) -> list[Arrived]:
-    """Return what a consumer's file has, group by group in the order in which they came."""
+    """Return the groups in a consumer's file, in order of arrival."""
     found: dict[str, list[tuple[int, str]]] = {}
     for line in path.read_text(encoding="utf-8").splitlines():
         group_id, number, flight = line.split(",", 2)
@@ -64,9 +64,9 @@ def read(path: Path, q_mgr_name: str, consumer: str) -> list[Arrived]:
 
 
 def differences(expected: Iterable[Group], arrived: Iterable[Arrived]) -> list[Difference]:
-    """Return what is different between the groups that were to be put and those that came; empty if nothing is.
+    """Return the differences between the expected groups and those that have arrived.
 
-    A group is split if its messages came to several consumers, at one instance or at several, and none of them got it whole.
+    A group is split if several consumers, at one or several instances, got messages of it, and none got it whole.
     """
     found: dict[str, list[Arrived]] = {}
     for part in arrived:

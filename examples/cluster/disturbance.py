@@ -27,7 +27,7 @@ _FIRST, _LAST = 0.05, 0.8
 
 
 class Kind(Enum):
-    """What goes wrong."""
+    """The kinds of disturbances."""
 
     PRODUCER = "kill -9 producer"
     CONSUMER = "kill -9 consumer"
@@ -40,7 +40,7 @@ ROUND = (*Kind, Kind.PRODUCER, Kind.CONSUMER)
 
 
 def plan(chance: Random, rounds: int) -> list[tuple[float, Kind]]:
-    """Return what happens at which fraction of the work, ascending: in each round each kind, programs twice."""
+    """Return fractions of the work, ascending, each with a disturbance: in each round all kinds, programs twice."""
     kinds = [kind for _ in range(rounds) for kind in chance.sample(ROUND, len(ROUND))]
     step = (_LAST - _FIRST) / len(kinds)
     return [(_FIRST + (number + chance.random()) * step, kind) for number, kind in enumerate(kinds)]
@@ -57,7 +57,7 @@ class Member(Program):
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """A group in which a program died, and after how many committed messages the next one went on."""
+    """A group in which a program died, and the number of committed messages after which the next one continued."""
 
     program: Member
     group_id: str
@@ -70,9 +70,9 @@ class Disturber(Supervisor):
     Attributes:
         members: the programs.
         interrupted: the groups in the middle of which a program died.
-        done: how often what went wrong.
-        verdicts: how many commits without an answer turned out to be what.
-        in_doubt: how many messages were in batches that were in doubt when their channel was started again.
+        done: the number of disturbances of each kind.
+        verdicts: the number of commits without an answer, by verdict.
+        in_doubt: the number of messages in batches that were in doubt when their channel was started again.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class Disturber(Supervisor):
         chance: Random,
         tell: Callable[[str], None],
     ) -> None:
-        """Take the programs and what they work on.
+        """Take the programs and the cluster.
 
         Args:
             programs: producers and consumers.
-            cluster: running.
+            cluster: a running one.
             environment: of the programs.
             all_put: file to make when all messages have arrived at instances.
             total: messages to be put.
@@ -142,7 +142,7 @@ class Disturber(Supervisor):
         for name, q_mgr in self._cluster.queue_managers.items():
             for each in self._channels(name):
                 if each["status"] == "STOPPED":
-                    # Its cut came at the very moment when it was taken back.
+                    # The cut happened at the moment when it was cancelled.
                     q_mgr.control.start_channel(each["to"])
                 nothing_waits = nothing_waits and not each["waiting"] and not each["in_doubt"]
         return nothing_waits
@@ -169,14 +169,14 @@ class Disturber(Supervisor):
         else:
             super()._said(program, word, rest)
 
-    # --- what goes wrong
+    # --- disturbances
 
     def _happens(self, kind: Kind) -> None:
         if kind in (Kind.PRODUCER, Kind.CONSUMER):
             self._to_kill.append(kind)
             return
         names = self._cluster.file.names
-        # A channel from where something is still put.
+        # A channel from a queue manager with a working producer.
         one = self._chance.choice(
             [each.q_mgr_name for each in self.members if each.is_producer and not each.done] or names
         )

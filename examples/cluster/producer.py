@@ -2,9 +2,9 @@
 
     python -m examples.cluster.producer --qmgr QM1 --conn-name 'localhost(1414)' --airport EWR --done /tmp/EWR.done
 
-``bind="group"`` sends each group whole to one instance of the queue. It is the default; nothing else here concerns
-the cluster. The names say which groups are put. The file that reports the end is made before the last name is
-forgotten, so that a program which starts after that finds the file.
+``bind="group"`` sends each group whole to one instance of the queue. It is the default; nothing else here concerns the cluster.
+The names tell which groups are put. The file that reports the end is made before the last name is forgotten, so a program that
+starts later finds the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mqgroups.demo.program import arguments, connect, mark_done, run
 
 
 def load(producer: GroupProducer, groups: Sequence[airports.Group], progress: GroupProgress) -> None:
-    """Put what is not put yet."""
+    """Put the groups that are not put yet."""
     flights = {each.name: each.flights for each in groups}
     remaining = list(producer.remaining(flights))
     progress.position = sum(len(each.flights) for each in groups[: len(groups) - len(remaining)])

@@ -18,7 +18,7 @@ from examples.cluster.disturbance import Disturber, Interrupted, Kind, Member
 def tables(
     disturber: Disturber, groups: Sequence[Group], arrived: Sequence[Arrived], different: Sequence[Difference]
 ) -> Iterator[Table]:
-    """Yield what there is to show, of the groups that were to be put and what came of them."""
+    """Yield the tables about the expected groups and their arrival."""
     yield _where(disturber.members, arrived)
     yield _programs(disturber.members, groups, arrived)
     if disturber.interrupted:
@@ -27,7 +27,7 @@ def tables(
 
 
 def _where(members: Sequence[Member], arrived: Sequence[Arrived]) -> Table:
-    """How many groups went from each producer to each instance."""
+    """The number of groups from each producer to each instance."""
     q_mgr_names = sorted({each.q_mgr_name for each in members})
     table = _table("where groups went (embedded queue managers, not IBM MQ)", "")
     for name in q_mgr_names:
@@ -46,7 +46,7 @@ def _where(members: Sequence[Member], arrived: Sequence[Arrived]) -> Table:
 
 
 def _programs(members: Sequence[Member], groups: Sequence[Group], arrived: Sequence[Arrived]) -> Table:
-    """What each program has done and been through."""
+    """The work and the deaths of each program."""
     table = _table("programs; a consumer's share is of the groups at its instance", "")
     for name in ("groups", "share", "messages", "kill -9", "resumed", "reconnected"):
         table.add_column(name, justify="right")
@@ -65,7 +65,7 @@ def _programs(members: Sequence[Member], groups: Sequence[Group], arrived: Seque
 
 
 def _interrupted(interrupted: Sequence[Interrupted], arrived: Sequence[Arrived]) -> Table:
-    """The groups in the middle of which a program died, where it was resumed, and where the group arrived."""
+    """The groups in the middle of which a program died, the place where they were resumed, and where they arrived."""
     table = _table("groups that were interrupted", "group")
     table.add_column("kill -9")
     table.add_column("resumed after message")
@@ -83,7 +83,7 @@ def _interrupted(interrupted: Sequence[Interrupted], arrived: Sequence[Arrived])
 
 
 def _balance(disturber: Disturber, different: Sequence[Difference]) -> Table:
-    """What went wrong how often, and what came of it."""
+    """The disturbances, and their results."""
     table = _table("balance", "")
     table.add_column("", justify="right")
     for kind in Kind:
@@ -101,7 +101,7 @@ def _balance(disturber: Disturber, different: Sequence[Difference]) -> Table:
 
 
 def write(path: Path, arrived: Sequence[Arrived]) -> None:
-    """Write where each group went, a line each."""
+    """Write a line for each group, with its destination."""
     with path.open("w", newline="", encoding="utf-8") as file:
         lines = csv.writer(file)
         lines.writerow(("group", "put_by", "q_mgr_name", "consumer", "messages", "group_id"))

@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def _differences(short: bool, on_cluster: bool, seed: int) -> list[str]:
-    """Run the program, with kills; return what is different from what is computed without MQ."""
+    """Run the program, with kills; return the differences from the results that are computed without MQ."""
     began_s, chance = time.monotonic(), Random(seed)
     days = DAYS_OF_SHORT if short else feed.DAYS_OF_JANUARY
     groups = feed.groups(year.TABLE, days, chance)
@@ -77,7 +77,7 @@ def _differences(short: bool, on_cluster: bool, seed: int) -> list[str]:
         q_mgr = stack.enter_context(
             EmbeddedQueueManager("QM1", data=WORK / "QM1", mqsc=[MQSC], users={"app": password})
         )
-        # The library has to be known to this process too, which feeds and looks.
+        # This process needs the library, too, to feed the queue and to look at it.
         os.environ.update(q_mgr.environment())
         connection = stack.enter_context(
             mqgroups.connect("QM1", q_mgr.channel, q_mgr.conn_name, user="app", password=password)

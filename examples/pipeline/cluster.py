@@ -1,7 +1,7 @@
 """A standalone cluster of Spark on this machine: a master and workers, each a process with executors of its own, on loopback.
 
-It shares nothing but the file system with the program that starts it. The workers have no variable of an MQ client and no path to
-the package: what executors need, they get from the application's ``spark.executorEnv``, as on a cluster of machines.
+The cluster shares only the file system with the program that starts it. Its workers have no variables of an MQ client and no
+path to the package. Executors get theirs from ``spark.executorEnv`` of the application, as on a cluster of machines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _URL = r"Starting Spark master at (spark://\S+)"
 _REGISTERED = r"Successfully registered with (master)"
 _STARTS_WITHIN_S = 120.0
 _LOOK_EVERY_S = 0.1
-# For JVMs that live a minute and share two cores.
+# Options for JVMs that live a minute and share two cores.
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
@@ -72,7 +72,7 @@ class SparkCluster:
         }
 
     def kill_executor(self, place: float) -> None:
-        """SIGKILL one executor, from 0 (the one that was started first) to less than 1; waits for one. Raises DemoFailed."""
+        """SIGKILL one executor, chosen by a fraction: 0 is the oldest. Waits for one. Raises DemoFailed."""
         deadline_s = time.monotonic() + _STARTS_WITHIN_S
         while not (executors := self._executors()):
             if time.monotonic() > deadline_s:
@@ -81,7 +81,7 @@ class SparkCluster:
         _kill(executors[int(place * len(executors))])
 
     def kill_worker(self, place: float) -> None:
-        """SIGKILL one worker, and start another one in its stead. Its executors end by themselves."""
+        """SIGKILL one worker, and start another one. Its executors end by themselves."""
         (worker := self._running[int(place * len(self._running))]).kill()
         worker.wait()
         self.replace_ended()
@@ -122,7 +122,7 @@ class SparkCluster:
         return log, process
 
     def _process(self, log: Path, name: str, *options: str) -> subprocess.Popen[bytes]:
-        # Without pyspark the example ends in words of its own (``year.check``), so it is not imported above.
+        # Imported here: without pyspark, the example ends with its own message (``year.check``).
         import pyspark
 
         home = Path(pyspark.__file__).parent

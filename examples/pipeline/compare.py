@@ -1,4 +1,4 @@
-"""What the pipeline's results should be, counted from the table in plain Python, and what is different; a sentence for each."""
+"""The expected results of the pipeline, counted from the table in plain Python, and the differences, a sentence each."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _of_carrier(date: str, carrier: str, flights: list[list[str]]) -> dict[str, 
 
 
 def differences(folder: Path, q_mgr: mqgroups.QueueManager, expected: Delays, bad: Iterable[Group]) -> Iterator[str]:
-    """Yield what is different in the tables and on the queues, of which that of the delays is empty afterwards."""
+    """Yield the differences in the tables and on the queues. The queue of delays is empty afterwards."""
     import pyarrow.parquet
 
     found: Delays = defaultdict(list)
@@ -80,7 +80,7 @@ def differences(folder: Path, q_mgr: mqgroups.QueueManager, expected: Delays, ba
             found.update(dict.fromkeys(dates, delays_of_day))
     yield from _of_delays(f"queue {DELAYS}", found, expected)
 
-    # The sink's mark is left of any number of micro-batches.
+    # After any number of micro-batches, only the sink's mark is left.
     for name, wanted_depth in ((QUEUE, 0), (f"MQGROUPS.SPARK.{DELAYS}", 1)):
         queue = connection_of(q_mgr).open_queue(name, mq.MQOO_INQUIRE)
         depth = queue.inquire(mq.MQIA_CURRENT_Q_DEPTH)

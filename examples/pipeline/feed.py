@@ -22,14 +22,14 @@ _DEP_DELAY, _TAILNUM = 5, 11
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group of messages; ``reason`` is why it is bad, in the pipeline's word, ``None`` if it is good."""
+    """A group of messages. ``reason``: why it is bad, in the pipeline's word; ``None`` if it is good."""
 
     messages: tuple[str, ...]
     reason: str | None = None
 
 
 def groups(table: Path, days: int, chance: Random) -> list[Group]:
-    """Return the groups of so many days of January, and among them, anywhere, one bad group of each kind."""
+    """Return the groups of so many days of January, with one bad group of each kind at random places."""
     found = list(source.days(table, DAYS_OF_JANUARY + len(_KINDS)))
     mixed = [Group(with_trailer(day.flights)) for day in found[:days]]
     for day, (reason, spoil) in zip(found[DAYS_OF_JANUARY:], _KINDS, strict=True):
@@ -39,7 +39,7 @@ def groups(table: Path, days: int, chance: Random) -> list[Group]:
 
 
 def put(producer: GroupProducer, groups: Iterable[Group]) -> int:
-    """Put groups; returns how many messages."""
+    """Put groups; return the number of messages."""
     count = 0
     for each in groups:
         with producer.group() as group:
@@ -50,7 +50,7 @@ def put(producer: GroupProducer, groups: Iterable[Group]) -> int:
 
 
 def with_trailer(flights: list[str], *, count: int | None = None) -> tuple[str, ...]:
-    """Return flights and their trailer, which says ``count`` if that is given."""
+    """Return flights and their trailer; ``count``, if given, is the number in the trailer."""
     return (*flights, f"TRAILER,{len(flights) if count is None else count}")
 
 

@@ -1,4 +1,4 @@
-"""Run ``pipeline.py`` as it is, and kill it and what it runs on, when files of its folder appear.
+"""Runs ``pipeline.py`` as it is, and kills it and the processes that it runs on, when files of its folder appear.
 
 The program reports nothing for that: Spark's checkpoint and the tables show how far it is.
 """
@@ -21,17 +21,17 @@ from mqembedded import EmbeddedQueueManager
 from mqgroups.demo.supervisor import DemoFailed
 
 PROGRAM = Path(__file__).with_name("pipeline.py")
-# A micro-batch is planned; it is done; the rejects, or the delays, are in their table.
+# A micro-batch is planned, or done; the rejects, or the delays, are in their table.
 PLANNED, DONE = "checkpoint/offsets/{}", "checkpoint/commits/{}"
 REJECTS, DELAYS = "rejects/query=*/batch={}", "delays/query=*/batch={}"
 _LOOK_EVERY_S = 0.02
 _LONGEST_S = 900.0
-# What a session compiles takes longer than it runs here.
+# Compiled code of a session takes longer to make than to run here.
 _SQL = {"codegen.wholeStage": "false", "codegen.factoryMode": "NO_CODEGEN", "shuffle.partitions": "2"}
 
 
 class Kind(Enum):
-    """What is killed."""
+    """The kinds of victims."""
 
     DRIVER = "driver, JVM and Python workers"
     EXECUTOR = "an executor"
@@ -41,7 +41,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """One kill, a time after a path appears in the program's folder; ``place``: which of several, from 0 to less than 1."""
+    """One kill, some time after a path appears in the folder. ``place`` chooses one of several, from 0 to less than 1."""
 
     kind: Kind
     batch: int
@@ -62,7 +62,7 @@ def any_kill(chance: Random, kind: Kind, batches: Sequence[int]) -> Kill:
 
 @dataclass
 class Program:
-    """The program and what it runs on. ``kills`` are those that have not happened yet; ``tell`` gets each."""
+    """The program and its surroundings. ``kills`` are those to come; ``tell`` gets each."""
 
     folder: Path
     log: Path
@@ -74,9 +74,9 @@ class Program:
     q_mgr: EmbeddedQueueManager | None = None
 
     def run(self) -> bool:
-        """Run it to its end, or until its driver is killed; returns whether it was killed. Raises DemoFailed."""
+        """Run the program to its end, or until its driver is killed; return whether it was killed. Raises DemoFailed."""
         with self.log.open("ab") as log:
-            # A process group of its own: the driver and its JVM are killed in one step, and the others end with them.
+            # In a process group of its own, the driver and its JVM are killed in one step, and the others end with them.
             environment, command = self._environment(), self.command()
             process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
         seen_s: dict[Kill, float] = {}
@@ -101,7 +101,7 @@ class Program:
         return False
 
     def command(self) -> list[str]:
-        """Return what runs it."""
+        """Return the command of the program."""
         # Without pyspark the example ends in words of its own (``year.check``), so it is not imported above.
         import pyspark
 

@@ -4,8 +4,8 @@
     spark-submit pipeline.py work mq.connectionNameList='qm1(1414)' mq.channel=APP.SVRCONN mq.user=app mq.passwordFile=secret
 
 A group on queue FLIGHTS has the flights of a day, a line of CSV in each message, and a trailer that counts them: "TRAILER,842".
-A group in which anything is wrong goes whole to the table of rejects. The delays of the others go to the table of delays, and as
-a group for each day to queue FLIGHTS.DELAYS. The program does what is on the queue and ends; without its trigger it runs on.
+A group in which anything is wrong goes whole to the table of rejects. The delays of the others go to the table of delays, and
+as a group for each day to queue FLIGHTS.DELAYS. The program processes the queue and ends; without its trigger it continues.
 
 It may be killed at any time, and continues when it is started again. Spark then repeats a micro-batch with the same groups, and
 each of its three writes has to recognise that:
@@ -24,7 +24,7 @@ from mqgroups.spark import checked
 FOLDER, *OPTIONS = sys.argv[1:]
 # How to connect: the same for reading and writing. Without an address, MQSERVER has it.
 MQ = {"mq.queueManager": "QM1", **dict(option.split("=", 1) for option in OPTIONS)}
-# In a real program some thousand groups; few are here, to have several micro-batches.
+# A real program takes some thousand groups; here they are few, so that there are several micro-batches.
 SOURCE = {"queue": "FLIGHTS", "maxGroupsPerTrigger": "4", "includeMqmd": "true", "includeHeaders": "true"}
 SINK = {"queue": "FLIGHTS.DELAYS", "statusQueue": "MQGROUPS.SPARK.FLIGHTS.DELAYS"}
 
@@ -68,12 +68,12 @@ def failed(messages: DataFrame) -> DataFrame:
         "key", "'unique' AS reason", "concat('message ', number, ' repeats a flight') AS detail"
     )
     found = checked(messages, trailer="trailer").union(no_flights).union(repeated)
-    # One reason for each group, and the same one if this is repeated.
+    # One reason for each group, the same if the micro-batch is repeated.
     return found.groupBy("key").agg(F.min(F.struct("reason", "detail")).alias("why")).select("key", "why.*")
 
 
 def store(table: str, rows: DataFrame, query: str, number: int) -> None:
-    """Write the rows of a micro-batch to a table, in the place of what an earlier attempt has written.
+    """Write the rows of a micro-batch to a table. They replace those of an earlier attempt.
 
     With Delta, append instead, with its options txnAppId (f"{table}/{query}") and txnVersion (number).
     """

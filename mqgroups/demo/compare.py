@@ -13,10 +13,10 @@ from mqgroups.mqi import constants as mq
 
 
 def differences(table: Iterable[Day], directory: Path) -> list[str]:
-    """Return what is different between the table and the consumer's files, a sentence each; empty if nothing is.
+    """Return the differences between the table and the consumer's files, a sentence each.
 
-    A file holds what one group brought. So equal files under the right numbers mean: every flight once, in order, every
-    group whole and by itself, and the groups in order.
+    A file has the messages of one group. So equal files with the right numbers mean that every flight arrived once and in
+    order, and every group whole and in order.
     """
     found = {path.name: path for path in directory.iterdir()}
     sentences = []
@@ -48,7 +48,7 @@ def _differences_of_day(name: str, expected: list[str], lines: list[str]) -> Ite
 
 
 def left_on_queues(q_mgr: mqgroups.QueueManager, queues: Iterable[str]) -> list[str]:
-    """Return a sentence for each queue that holds messages. CurrentQDepth leaves out what is got and not committed."""
+    """Return a sentence for each queue with messages. CurrentQDepth leaves out messages that are got and not committed."""
     sentences = []
     for name in queues:
         queue = connection_of(q_mgr).open_queue(name, mq.MQOO_INQUIRE)

@@ -16,7 +16,7 @@ NAME = "FLIGHTS.SINK"
 
 
 def drain(connection: QueueManager, consumer: GroupConsumer, directory: Path, groups: int) -> None:
-    """Write so many groups to files."""
+    """Write this many groups to files."""
 
     def name_of(group: IncomingGroup) -> str:
         return f"{len(_whole(directory)) + 1:04}-{group.name}.csv"
@@ -37,7 +37,7 @@ def drain(connection: QueueManager, consumer: GroupConsumer, directory: Path, gr
 
 
 def _whole(directory: Path) -> list[Path]:
-    """Return the files of whole groups; those of others are hidden."""
+    """Return the files of whole groups; other files are hidden."""
     return list(directory.glob("[0-9]*"))
 
 

@@ -25,12 +25,12 @@ _REPORT_EVERY = 25
 
 
 class DemoProgress:
-    """Says on standard output how far this program is, a line each time.
+    """Reports the progress of this program on standard output, in lines.
 
-    at 1500 1                   messages done, of which the last may not be committed yet; how often it has connected again
+    at 1500 1                   messages done (the last may not be committed yet), times it has reconnected
     resumed 2013-01-02 500      the work of an earlier instance is resumed from there
 
-    A program that has more to say uses ``say``.
+    For other lines, a program calls ``say``.
     """
 
     def __init__(self, connection: mqgroups.QueueManager, position: int = 0) -> None:
@@ -38,13 +38,13 @@ class DemoProgress:
         self._connection = connection
 
     def step(self) -> None:
-        """One message more."""
+        """Count one more message."""
         self.position += 1
         if self.position % _REPORT_EVERY == 0:
             self.report()
 
     def report(self) -> None:
-        """Say the position now."""
+        """Write the position."""
         self.say(f"at {self.position} {connection_of(self._connection).generation}")
 
     def resumed(self, where: str) -> None:
@@ -53,8 +53,8 @@ class DemoProgress:
         self.report()
 
     def say(self, line: str) -> None:
-        """Say something: a word for what it is, and the rest."""
-        # In one write, without buffering, because the reader may kill this process at this line.
+        """Write a line: its first word says what it is about."""
+        # One write, without a buffer, because the reader may kill this process at this line.
         os.write(sys.stdout.fileno(), f"{line}\n".encode())
 
 
@@ -70,7 +70,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 
 def connect(options: argparse.Namespace, connect_wait_s: float = 0.0) -> mqgroups.QueueManager:
-    """Connect as the arguments say, waiting so long for the queue manager."""
+    """Connect with the arguments, and wait this long for the queue manager."""
     with_password = bool(os.environ.get(PASSWORD_VARIABLE))
     return mqgroups.connect(
         options.qmgr,
@@ -83,7 +83,7 @@ def connect(options: argparse.Namespace, connect_wait_s: float = 0.0) -> mqgroup
 
 
 def mark_done(path: Path) -> None:
-    """Make a file that survives whatever comes next."""
+    """Make a file that survives a crash."""
     with path.open("wb") as file:
         os.fsync(file.fileno())
     make_durable(path.parent)

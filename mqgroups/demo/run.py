@@ -26,12 +26,12 @@ from mqgroups.mqi.binding import load_binding
 
 QUEUES = (QUEUE, f"MQGROUPS.PUT.{producer.NAME}", f"MQGROUPS.GET.{consumer.NAME}")
 FILES = "flights"
-# How often producer and consumer are each killed.
+# The number of times that producer and consumer are killed.
 _KILLS = 3
 
 
 class View:
-    """What is shown while it runs: progress bars on a terminal, plain lines elsewhere."""
+    """The display of a running demo: progress bars on a terminal, lines elsewhere."""
 
     def __init__(self, console: Console, programs: Sequence[Program]) -> None:
         self._console = console
@@ -53,7 +53,7 @@ class View:
             self._bars.stop()
 
     def moved(self, program: Program) -> None:
-        """Show how far a program is."""
+        """Show the progress of a program."""
         if self._bars:
             self._bars.update(self._tasks[program.name], completed=program.position)
             return
@@ -63,16 +63,16 @@ class View:
             self.tell(f"{program.name} at {program.position:,} of {program.total:,}")
 
     def tell(self, sentence: str) -> None:
-        """Show what has happened."""
+        """Show an event."""
         self._console.print(f"  {sentence}", markup=False, highlight=False, soft_wrap=not self._console.is_terminal)
 
 
 def run(console: Console, *, days: int | None) -> int:
-    """Run the demo; return the number of differences between what was put and what arrived, each of which is printed.
+    """Run the demo. Print the differences between the messages put and got, and return their number.
 
     Args:
         console: to print to.
-        days: only so many days of the table; all if None.
+        days: the number of days of the table; None for all.
 
     Raises:
         DemoFailed, SourceError, EmbeddedQueueManagerError, MQGroupsError: the demo could not be run.
@@ -95,9 +95,9 @@ def run(console: Console, *, days: int | None) -> int:
         q_mgr = stack.enter_context(
             EmbeddedQueueManager("QM1", data=work / "QM1", mqsc=[DEVELOPMENT_MQSC], users={"app": password})
         )
-        # The library has to be known to this process too, which looks at the queues at the end.
+        # This process needs the library, too, to look at the queues at the end.
         os.environ.update(q_mgr.environment())
-        # If there is no binding, this says so before a program does.
+        # If there is no binding, this fails before a program does.
         load_binding()
         environment = {**os.environ, PASSWORD_VARIABLE: password}
         programs = _programs(days, q_mgr.conn_name, work, total, len(sizes))

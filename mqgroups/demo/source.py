@@ -18,7 +18,7 @@ DEFAULT_TABLE = Path(__file__).with_name("flights.csv.zip")
 
 
 class SourceError(Exception):
-    """The table is not there, or not the one it should be."""
+    """The table is missing, or another one."""
 
 
 @dataclass(frozen=True, slots=True)

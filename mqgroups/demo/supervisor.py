@@ -1,9 +1,8 @@
-"""Restart programs until they are done, and kill them meanwhile.
+"""Restarts programs until they are done, and kills them meanwhile.
 
-``Supervisor`` restarts programs that die for any reason. ``Killer`` is a supervisor that kills each program when its
-progress reaches a number drawn beforehand. The program continues to work until the signal arrives, so it is killed
-somewhat later than that number. There are no sleeps: everything is triggered by lines of progress and by processes
-that end.
+``Supervisor`` restarts programs that die for any reason. ``Killer`` is a supervisor that kills each program when its progress
+reaches a number drawn beforehand. The program works until the signal arrives, so it dies somewhat later. There are no sleeps:
+lines of progress and ends of processes trigger everything.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ class DemoFailed(Exception):
 
 @dataclass
 class Program:
-    """One program, with the numbers of its life.
+    """One program, with its history.
 
     Attributes:
         name: ``producer`` or ``consumer``.
-        command: how to start it.
+        command: to start it.
         log: file for its standard error.
         total: the number of messages to process; 0 if unknown.
         kill_at: progress at which it is killed, ascending.
@@ -53,7 +52,7 @@ class Program:
     _unread: bytes = field(default=b"", repr=False)
 
     def start(self, environment: dict[str, str]) -> IO[bytes]:
-        """Start it; return its standard output."""
+        """Start the program; return its standard output."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=log, env=environment)
         self.dying = False
@@ -63,13 +62,13 @@ class Program:
         return self.process.stdout
 
     def kill(self) -> None:
-        """SIGKILL. What it has said before is still to be read."""
+        """Send SIGKILL. Earlier output of the program can still be read."""
         assert self.process is not None
         self.dying = True
         self.process.kill()
 
     def end(self) -> int:
-        """Wait for it after its output ended; return its exit code."""
+        """Wait for the end of the program, whose output has ended; return its exit code."""
         assert self.process is not None
         assert self.process.stdout is not None
         self.process.stdout.close()
@@ -88,7 +87,7 @@ class Program:
 
 
 class Supervisor:
-    """Keeps programs going, through their own deaths."""
+    """Keeps programs running, whatever ends them."""
 
     def __init__(
         self,
@@ -98,13 +97,13 @@ class Supervisor:
         tell: Callable[[str], None],
         silence_s: float = 120.0,
     ) -> None:
-        """Take what to keep going.
+        """Take the programs.
 
         Args:
             programs: to be run until all are done.
             environment: of the programs.
             tell: is called with a sentence for each event.
-            silence_s: give up when nothing at all happens for so long, seconds.
+            silence_s: seconds without any event until the demo is given up.
         """
         self._programs = programs
         self._environment = environment
@@ -133,7 +132,7 @@ class Supervisor:
             self._selector.close()
 
     def _step(self) -> None:
-        """Do what is to be done now, or wait for it."""
+        """Do the next step, or wait for it."""
         self._listen(self._silence_s)
 
     def _moved(self, program: Program) -> None:
@@ -143,7 +142,7 @@ class Supervisor:
         self._selector.register(program.start(self._environment), selectors.EVENT_READ, program)
 
     def _listen(self, timeout_s: float) -> None:
-        """Hear what programs say, waiting for so long."""
+        """Read the output of programs, and wait this long for it."""
         ready = self._selector.select(timeout_s)
         if ready:
             self._heard_s = time.monotonic()
@@ -194,7 +193,7 @@ class Supervisor:
 
 
 class Killer(Supervisor):
-    """Keeps programs going, kills them, and once the queue manager between them."""
+    """Keeps programs running, and kills them, and once the queue manager between them."""
 
     def __init__(
         self,
@@ -207,13 +206,13 @@ class Killer(Supervisor):
         tell: Callable[[str], None],
         moved: Callable[[Program], None],
     ) -> None:
-        """Take what to keep going, and what to kill.
+        """Take the programs, and how to kill the queue manager.
 
         Args:
             programs: the last of them decides when the queue manager is killed.
             environment, tell: see ``Supervisor``.
             kill_q_mgr, start_q_mgr: end the queue manager with SIGKILL, and start it again.
-            kill_q_mgr_at: progress of the last program at which that happens.
+            kill_q_mgr_at: progress of the last program at which the queue manager is killed.
             moved: is called with progress.
         """
         super().__init__(programs, environment=environment, tell=tell)

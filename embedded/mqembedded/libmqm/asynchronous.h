@@ -35,9 +35,10 @@ void asynchronous_destroy(struct asynchronous *asynchronous);
 void asynchronous_opened(struct asynchronous *asynchronous, MQHOBJ hobj, MQLONG response);
 void asynchronous_closed(struct asynchronous *asynchronous, MQHOBJ hobj);
 
-/* Whether an MQPUT is asynchronous, and need not wait. The other asynchronous puts are sent like synchronous ones ("if a
- * message is not eligible for asynchronous put"): those with context, message handles or records, and those with an error in
- * handle, structures or options, which is returned at once. IBM does not document which messages are eligible. */
+/* Whether an MQPUT is asynchronous, and need not wait. The other asynchronous puts are sent like synchronous ones ("if a message
+ * is not eligible for asynchronous put": IBM MQ, "Using asynchronous put in a client application"): those with context, message
+ * handles or records, and those with an error in handle, structures or options, which is returned at once. IBM does not document
+ * which messages are eligible. */
 bool asynchronous_is_eligible(const struct asynchronous *asynchronous, MQHOBJ hobj, struct blob md, struct blob pmo);
 
 /* Make such an MQPUT. As "MQPMO options" promises, it returns four fields of context, and MsgId and CorrelId if they were made.
