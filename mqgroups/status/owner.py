@@ -10,8 +10,6 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 
 from mqgroups.core.group import AT_START, GroupPosition
 from mqgroups.core.model import Persistence
@@ -25,6 +23,7 @@ from mqgroups.printable import even_half_made
 from mqgroups.status.keeper import Keeper
 from mqgroups.status.performer import Performer
 from mqgroups.status.witness import OpenUnit, Witness
+from mqgroups.status.writer import writer
 from mqgroups.telemetry.owner import OwnerTelemetry
 
 
@@ -188,15 +187,6 @@ class Owner:
 def new_owner_id() -> str:
     """Return the identity of a new owner. It says the version, so that others can name the one that reads the record."""
     return f"{uuid.uuid4().hex} {writer()}"
-
-
-@lru_cache(1)
-def writer() -> str:
-    """Return who writes records here: the name and the version of this package."""
-    try:
-        return f"mqgroups {version('mqgroups')}"
-    except PackageNotFoundError:  # a program that took the files along, and not the distribution
-        return "mqgroups ?"
 
 
 def outgoing_at(position: GroupPosition) -> Outgoing:

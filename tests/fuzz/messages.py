@@ -51,7 +51,7 @@ from mqgroups.operate.group_names import GroupNames
 from mqgroups.queue_manager import QueueManager
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.errors import CheckpointUnusable
-from mqgroups.spark.headers import taken_off
+from mqgroups.spark.rows import taken_off
 from mqgroups.spark.manifests import Manifests
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.telemetry.context import in_folders
