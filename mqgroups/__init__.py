@@ -42,27 +42,26 @@ import importlib
 import sys
 from typing import TYPE_CHECKING
 
-from mqgroups import codecs, errors
-from mqgroups.core.model import MsgFlag, Persistence
-from mqgroups.core.status import Checkpoint
-from mqgroups.core.unit_of_work import Every
-from mqgroups.errors import MQGroupsError
-from mqgroups.get.consumer import GroupConsumer
-from mqgroups.get.group import IncomingGroup
-from mqgroups.mqi.message import Message
-from mqgroups.mqi.secret import Secret
-from mqgroups.pipe import GroupPipe, PipedGroup
-from mqgroups.progress import ProgressBar
 from mqgroups.public_names import name_by_room
-from mqgroups.put.group import OutgoingGroup
-from mqgroups.put.producer import GroupProducer
-from mqgroups.queue_manager import QueueManager, connect, wrap
-from mqgroups.status.hooks import InDoubt, Progress, Resumed
-from mqgroups.stopping import stop_on_signals
 
 if TYPE_CHECKING:
-    from mqgroups import operate
+    from mqgroups import codecs, errors, operate
+    from mqgroups.core.model import MsgFlag, Persistence
+    from mqgroups.core.status import Checkpoint
+    from mqgroups.core.unit_of_work import Every
+    from mqgroups.errors import MQGroupsError
     from mqgroups.files.sink import FileSink
+    from mqgroups.get.consumer import GroupConsumer
+    from mqgroups.get.group import IncomingGroup
+    from mqgroups.mqi.message import Message
+    from mqgroups.mqi.secret import Secret
+    from mqgroups.pipe import GroupPipe, PipedGroup
+    from mqgroups.progress import ProgressBar
+    from mqgroups.put.group import OutgoingGroup
+    from mqgroups.put.producer import GroupProducer
+    from mqgroups.queue_manager import QueueManager, connect, wrap
+    from mqgroups.status.hooks import InDoubt, Progress, Resumed
+    from mqgroups.stopping import stop_on_signals
     from mqgroups.workers import Workers, WorkerStatus
 
 __all__ = [
@@ -95,17 +94,44 @@ __all__ = [
     "wrap",
 ]
 
-name_by_room(sys.modules[__name__])
-
+# Where they are. A process that uses a part of the package, such as a task of Spark, does not import the others.
+_DEFINED_IN = {
+    "core.model": ("MsgFlag", "Persistence"),
+    "core.status": ("Checkpoint",),
+    "core.unit_of_work": ("Every",),
+    "errors": ("MQGroupsError",),
+    "get.consumer": ("GroupConsumer",),
+    "get.group": ("IncomingGroup",),
+    "mqi.message": ("Message",),
+    "mqi.secret": ("Secret",),
+    "pipe": ("GroupPipe", "PipedGroup"),
+    "progress": ("ProgressBar",),
+    "put.group": ("OutgoingGroup",),
+    "put.producer": ("GroupProducer",),
+    "queue_manager": ("QueueManager", "connect", "wrap"),
+    "status.hooks": ("InDoubt", "Progress", "Resumed"),
+    "stopping": ("stop_on_signals",),
+}
 # Most programs do not need these, and they take long to import: asyncio, multiprocessing, an HTTP server.
 _LATER = {"FileSink": "files.sink", "Workers": "workers", "WorkerStatus": "workers"}
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def __getattr__(name: str) -> object:
-    if name == "operate":
-        return importlib.import_module("mqgroups.operate")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name in ("codecs", "errors", "operate"):
+        return importlib.import_module(f"mqgroups.{name}")
     if name in _LATER:
         found = getattr(importlib.import_module(f"mqgroups.{_LATER[name]}"), name)
         found.__module__ = __name__
         return found
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # All at once: what one of them returns is an object of another, which then has its public name.
+    for module, names in _DEFINED_IN.items():
+        defined = vars(importlib.import_module(f"mqgroups.{module}"))
+        globals().update((each, defined[each]) for each in names)
+    name_by_room(sys.modules[__name__])
+    return globals()[name]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
 
 from mqgroups.code_pages import UTF_8
 from mqgroups.connection import rules
@@ -25,8 +25,10 @@ from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
 from mqgroups.names import checked_name, checked_queue_name, checked_user, status_queue_name
 from mqgroups.setting import Settings, Whole, check_collection, settings_of
 from mqgroups.status.hooks import Hooks, OnAbandon, OnInDoubt, OnProgress, OnResume, checked_hook
-from mqgroups.status.queue import StatusQueue
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK
+
+if TYPE_CHECKING:
+    from mqgroups.status.queue import StatusQueue
 
 STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
 SHARED_STATUS_MODEL = "MQGROUPS.SHARED.STATUS.MODEL"
@@ -235,6 +237,9 @@ class OfOneQueue(Owning):
 
     def open_status_queue(self, connection: Connection) -> StatusQueue:
         """Open the status queue, or make it; raises as ``StatusQueue``."""
+        # A connection needs settings, and no status queue.
+        from mqgroups.status.queue import StatusQueue
+
         return StatusQueue(
             connection,
             self.record_queue,

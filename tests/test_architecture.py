@@ -66,7 +66,7 @@ ROOMS: dict[str, set[str]] = {
         "workers",
     }
     | OWNERS,
-    "spark": {"batch", "queue_manager"} | OWNERS,
+    "spark": {"batch"} | OWNERS,
     "demo": {"__init__", "connection", "definitions", "files", "errors", "mqi", "mqi.constants"},
     "cli": {
         "batch",

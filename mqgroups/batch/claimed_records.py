@@ -1,7 +1,7 @@
 """The records of one group on a shared status queue, for the attempt that puts the group; see ``core.claim``.
 
-The first commit is that of the claim. Until then ``read`` claims the group and returns the record that the claim has to replace.
-After that ``read`` returns the record on the queue, like an owner's status queue.
+The first commit is that of the claim. Before it, ``read`` claims the group and returns the record that the claim replaces. After
+it, ``read`` returns the record on the queue, like an owner's status queue.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class GroupAlreadyPut(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _ClaimedRecord(Kept):
-    """A group's status record as it is kept; see ``core.ownership.Kept``. Its calls are those of ``records``, made at once.
+    """A group's status record; see ``core.ownership.Kept``. Each step is made at once, by a call of ``records``.
 
     Attributes:
         records: the keeper.
         found: the record on the queue; ``None`` before the group's first one.
-        claimed: whether it is this attempt's, and committed.
+        claimed: whether this attempt's claim is committed.
     """
 
     records: ClaimedRecords
@@ -82,7 +82,7 @@ class _ClaimedRecord(Kept):
 
 
 class ClaimedRecords(Keeper):
-    """One group's records, and one attempt's claim on them. When the group is complete its record says so, and stays."""
+    """One group's records, and one attempt's claim on them. The record of a complete group says so, and stays."""
 
     def __init__(self, shared: SharedStatusQueue, claim: Claim) -> None:
         self.kept = _ClaimedRecord(self)
@@ -99,7 +99,7 @@ class ClaimedRecords(Keeper):
         return self._shared.is_stale
 
     def answer(self, step: Any) -> bool:
-        """Open the queue again if it is stale, with one try; the only call that the protocol does not make by ``kept``."""
+        """Open the queue again if it is stale. It is the only call that the protocol does not make by ``kept``."""
         assert isinstance(step, OpenAgain)
         is_stale = self._shared.is_stale
         if is_stale:
@@ -107,7 +107,7 @@ class ClaimedRecords(Keeper):
         return is_stale
 
     def error_for(self, refused: Refused) -> BaseException:
-        """Return an error that cannot happen: everything is refused here."""
+        """Return an error that cannot happen: ``read`` and ``replace`` raise their own."""
         return AssertionError(refused)
 
     def seen(self) -> StatusRecord | None:
@@ -150,7 +150,7 @@ class ClaimedRecords(Keeper):
         self._unlock()
 
     def read_to_claim(self) -> tuple[FoundRecord | None, StatusRecord]:
-        """Claim the group; returns what is on the queue, and the record that the claim replaces: of a new group one of its own.
+        """Claim the group; returns the record on the queue, and what the claim replaces: for a new group, a new record.
 
         Raises:
             GroupAlreadyPut: the group is complete.
@@ -164,7 +164,7 @@ class ClaimedRecords(Keeper):
         intent = shared.find_one(claim.intent_id)
         status = mark = None
         if intent is not None:
-            # The group has records, so the lock is not needed: the attempt that gets the status record has the group.
+            # The group has records, so it needs no lock: the attempt that gets the status record has the group.
             self._unlock()
             status = shared.find_one(claim.status_id)
         else:

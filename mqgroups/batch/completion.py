@@ -1,7 +1,7 @@
 """Completes a batch: puts its high-water mark on a shared status queue, and removes the records of its groups.
 
-``core.claim`` describes the records. Each function can be repeated, and several programs can call it at the same time: records
-that are already gone are skipped.
+``core.claim`` describes the records. Each function can be repeated, and several programs can call it at the same time. It skips
+records that are gone.
 """
 
 from __future__ import annotations
@@ -77,14 +77,13 @@ def complete_batch(
     owner_wait_s: float = 60.0,
     record_users: Collection[str] = (),
 ) -> None:
-    """Record that a batch is complete, and that those before it are done; then remove the records of their groups.
+    """Put the high-water mark of a batch, which also ends all batches before it; then remove the records of their groups.
 
-    Call this when all parts of the batch are put; call it again if it is not known whether it was done. If the connection is lost
-    while a unit of work removes records, these may come back. They agree with the high-water mark, so they do no harm until the
-    next batch is completed.
+    Call this when all parts of the batch are put, and again if the call had no answer. If the connection is lost while a unit of
+    work removes records, these may come back. They agree with the high-water mark, so they do no harm until the next batch ends.
 
-    Nobody completes a group of an earlier batch any more: its batch counts as written. So if it is not whole, its record is
-    removed too, which fences a late attempt; a warning names the group, whose messages stay on the queue.
+    Earlier batches count as written, so a group of theirs that is not whole stays so. Its record is removed, which fences a late
+    attempt. A warning names the group, whose messages stay on the queue.
 
     Args:
         connection, status_queue: the status queue that all attempts share, and its queue manager.
@@ -98,7 +97,7 @@ def complete_batch(
 
     Raises:
         BatchRefused: a group of this batch is incomplete: the batch had messages for it once, and has none now. Or another batch
-            with its name and number was completed ``within`` the same run of a query.
+            with this name and number was completed ``within`` the same run of a query.
         OwnerActive: after ``owner_wait_s`` a group is still in another program's unit of work. Nothing was changed.
         StatusError, MQIError: the status queue or a record on it cannot be used, or a call failed; call again.
     """
@@ -114,7 +113,7 @@ def complete_batch(
             marks = [(of_mark(mark.record.checkpoint), mark) for mark in found.marks]
             if any(this.is_second(seen) for seen, _ in marks):
                 raise second_write(sink_name, queue, batch)
-            # A repetition in a later run puts its own, so that a second batch of this name is refused in that run, too.
+            # A repetition in a later run puts a new mark, so that a second batch of this name is refused in that run, too.
             earlier = [mark for seen, mark in marks if seen.number < batch or this.repeats(seen)]
             if len(earlier) == len(marks):
                 with connection.unit_of_work(shared):
@@ -156,7 +155,7 @@ def adopt_records(
 ) -> list[StatusRecord]:
     """Adopt the records of all sinks on a shared status queue that was moved to this queue manager; see ``operate.adopt``.
 
-    If it fails on the way, call it again: records that are adopted already are left as they are.
+    If it fails on the way, call it again: it leaves adopted records as they are.
 
     Args:
         connection, status_queue: the status queue that all attempts share, and the queue manager that has it now.
@@ -223,7 +222,7 @@ def _refuse_unfinished(found: _SinkRecords, batch: int) -> None:
 
 
 def _done_with(found: _SinkRecords, batch: int) -> list[tuple[FoundRecord, ...]]:
-    # Without its status record a group may be at work: a unit of work hides it.
+    # If a group's status record is not visible, an attempt may be at work on the group.
     return [_pair(group) for (of, _), group in found.by_group.items() if of <= batch and group.status is not None]
 
 
@@ -233,7 +232,7 @@ def _is_begun(record: StatusRecord) -> bool:
 
 
 def _pair(group: _Group) -> tuple[FoundRecord, ...]:
-    # The status record first: if it is not there, the intent is left too.
+    # The status record first: if it is gone, the intent stays too.
     return tuple(each for each in (group.status, group.intent) if each is not None)
 
 

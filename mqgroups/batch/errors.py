@@ -1,4 +1,4 @@
-"""Errors of batches: one must not be put as it is, or another attempt has a group."""
+"""Errors of batches: a batch must not be put as it is, or another attempt has one of its groups."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class BatchRefused(ApplicationError):
     """A batch would put messages twice, or a mixture of two versions of a group. Nothing was put.
 
     Attributes:
-        because: ``"other-messages"``: it is repeated, and gives a group other messages than before; part of the group, or all of
-            it, is committed. ``"two-partitions"``: two partitions of one execution have messages for the same group.
-            ``"another-query"``: it counts as written, by a query with another checkpoint. ``"second-write"``: the same run of the
-            query has completed another one with its name and number.
+        because: ``"other-messages"``: messages of a group are committed, and the repeated batch gives it other ones.
+            ``"two-partitions"``: two partitions of one execution have messages for the same group. ``"another-query"``: a query
+            with another checkpoint has written the batch. ``"second-write"``: the same run of the query has completed another
+            batch with its name and number.
     """
 
     def __init__(self, message: str, because: BatchProblem) -> None:

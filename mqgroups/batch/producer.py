@@ -1,12 +1,11 @@
 """BatchProducer: one attempt at one part of a batch of message groups; each group is put exactly once, even if attempts fail.
 
-It is for schedulers that repeat work: a task fails and is repeated, or is given up but goes on running, or runs again because the
-end of its batch was lost. The attempts of a batch share a status queue (``core.claim``). Each group is put by ``put.Putter``,
-with records on that queue instead of a status queue of its own. So a group recovers from a crash, a commit without an answer or a
-lost connection by the same code as any other group.
+It is for schedulers that repeat work: a task fails and is repeated, is given up but goes on running, or runs again because the
+end of its batch was lost. The attempts of a batch share a status queue (``core.claim``). ``put.Putter`` puts each group, with
+records on that queue. So a group recovers from a crash, a commit without an answer or a lost connection as any other group does.
 
-Whenever a batch is done again, the messages of each group must be the same, in the same order. A digest in the status record
-checks this. When all parts of a batch are put, call ``completion.complete_batch``.
+When a batch is repeated, each group must have the same messages in the same order. A digest in the status record checks this.
+When all parts of a batch are put, call ``completion.complete_batch``.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ class BatchProducer:
         )
 
     def completed(self) -> CompletedBatch | None:
-        """Return what says that the batch was completed before, so that its groups must not be put again; else ``None``.
+        """Return the completed batch that is this one or a later one, so that nothing is to be put; else ``None``.
 
         Raises StatusError, MQIError.
         """
@@ -112,12 +111,12 @@ class BatchProducer:
 
         Args:
             key: identifies the group within its batch.
-            messages: all messages of the group, at least one. Those that are committed already are compared and skipped.
+            messages: all messages of the group, at least one. Committed ones are compared and skipped.
             priority: of all messages, 0 to 9; by default the queue's.
 
         Raises:
             OwnershipLost: another attempt has taken the group over. This attempt has to end.
-            BatchRefused: the group was put, partly or completely, with other messages; or another part of the batch has its key.
+            BatchRefused: messages of the group are committed, and others are given now; or another part of the batch has its key.
             OwnerActive: after ``owner_wait_s`` the group is still in another program's unit of work.
             MQGroupsError: any other failure; the group can be resumed from its last commit.
         """
@@ -183,14 +182,14 @@ class BatchProducer:
 
 
 class _ClaimedGroup:
-    """One group of a batch, claimed by this attempt. It uses the batch's shared status queue and the batch's queue."""
+    """One group of a batch, claimed by this attempt, on the batch's queues."""
 
     def __init__(self, batch: BatchProducer, claim: Claim, priority: int | None) -> None:
         self._batch = batch
         self._connection = batch.connection
         self._claim = claim
         self._priority = priority
-        # The message that is being put. The producer holds one back, so it is the one before that which was given last.
+        # The number of the message that is being put. The producer holds one back, so it is one before the last given.
         self.at = 0
         with self._connection.turn:
             self._connection.reopening(self._start)
@@ -209,7 +208,7 @@ class _ClaimedGroup:
         )
 
     def put_messages(self, messages: Iterable[BatchMessage]) -> int:
-        """Put the messages that are missing of the group; returns how many."""
+        """Put the messages that are not committed; returns how many."""
         claim, digest, number = self._claim, MessagesDigest(), 0
         left = iter(messages)
         with OutgoingGroup(self._putter, self._connection.turn) as group:
@@ -266,7 +265,7 @@ def _check_same(
 
 
 def _parts(message: BatchMessage) -> tuple[bytes, bytes, bytes, bytes]:
-    """Return everything of a message that the digest covers."""
+    """Return the parts of a message that the digest covers."""
     payload, format_name, correl_id, properties, ccsid = message
     text = (b"\1" if isinstance(payload, str) else b"") + (b"" if ccsid is None else b"\2%d\2" % ccsid)
     data = payload.encode() if isinstance(payload, str) else payload

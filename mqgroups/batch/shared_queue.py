@@ -3,21 +3,21 @@
 ``core.claim`` explains the records and decides who may claim a group. This module is the edge: it browses records, and puts and
 gets them in the caller's unit of work.
 
-The queue is open for shared input. An owner's status queue is opened exclusively, which is lock and fence at once; here two other
-means take its place.
+The queue is open for shared input. An owner's status queue is opened exclusively, which is lock and fence at once. Here both are
+made in another way.
 
 Fence: a record is got only by the MsgId with which it was put or browsed. An attempt that knows an older record finds no message.
 
 Lock: while an attempt claims a group without records, it holds a temporary dynamic queue that is named after the group. Only one
-such queue can exist at a time: the next MQOPEN fails with MQRC_OBJECT_ALREADY_EXISTS (IBM MQ, topic q041610; on z/OS it may be
-MQRC_NAME_IN_USE, q042430). The queue is deleted when it is closed or its connection ends (topic q003140). Considered: opening one
-queue exclusively; then all groups of a sink would wait for each other.
+such queue can exist at a time: the next MQOPEN fails with MQRC_OBJECT_ALREADY_EXISTS, on z/OS perhaps with MQRC_NAME_IN_USE. The
+queue is deleted when it is closed or its connection ends (IBM MQ, "Dynamic queues"). If one queue were opened exclusively
+instead, all groups of a sink would wait for each other.
 
-User: an attempt believes a record only if its UserIdentifier is its own, or one that it is told of (``status/queue.py``). If it
-finds a record before it has put one, it puts a message and backs out, to learn its own.
+User: an attempt believes a record only if its UserIdentifier is the attempt's own, or one of ``record_users``. If it finds a
+record before it has put one, it puts a message and backs out, to learn its own user.
 
-It is not known whether a lost connection's unit of work is backed out before its temporary queue is deleted (read, not tried on
-IBM MQ). The code does not depend on it: the uncommitted messages are puts, which no other attempt sees in either case.
+IBM does not say whether a lost connection's unit of work is backed out before its temporary queue is deleted. The code does not
+depend on it: the uncommitted messages are puts, which no other attempt sees in either case.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.queue import Queue
+from mqgroups.connection.queue import Queue, closed_if_it_fails
 from mqgroups.core.claim import CompletedBatch, Sink, completed_batch, is_claim_of_another_version, kind_of_record
 from mqgroups.core.restart import Mismatch
 from mqgroups.core.status import StatusRecord, encode, shown
@@ -54,10 +54,6 @@ _TAKE = st.gmo(
     mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING,
     match_options=mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID,
 )
-_BROWSE = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING
-_BROWSE_FIRST = st.gmo(_BROWSE | mq.MQGMO_BROWSE_FIRST, match_options=mq.MQMO_MATCH_CORREL_ID)
-_BROWSE_NEXT = st.gmo(_BROWSE | mq.MQGMO_BROWSE_NEXT, match_options=mq.MQMO_MATCH_CORREL_ID)
-_BROWSE_ALL = st.gmo(_BROWSE | mq.MQGMO_BROWSE_NEXT)
 _LOCKED = frozenset({mq.MQRC_OBJECT_ALREADY_EXISTS, mq.MQRC_NAME_IN_USE})
 _LOCK_NAME_BYTES = 16
 
@@ -94,15 +90,14 @@ class SharedStatusQueue:
             connection: to the queue manager that also has the groups' queue, because a unit of work includes both.
             name: of the queue.
             model: a model queue, DEFTYPE(PERMDYN) SHARE; empty if the queue must exist.
-            record_users: users whose records are believed besides this program's own; ``None``, for operators: everybody's.
-            exclusive: open it so that no attempt can have it open meanwhile; OwnerActive if one has. Records that are replaced
-                keep their users.
+            record_users: users whose records are believed besides this program's own; ``None``, for operators: all users.
+            exclusive: for operators: no attempt can have it open meanwhile, and replaced records keep their users.
 
         Raises:
             QueueMissing: the queue does not exist, and ``model`` is empty.
             StatusQueueUnusable: neither the queue nor the model queue exists; or the queue cannot be shared, or is deleted with
                 its connection.
-            MQIError: the queue cannot be opened.
+            MQIError: the queue cannot be opened; OwnerActive if it is to be exclusive, and an attempt has it open.
         """
         self.name = name
         self._connection = connection
@@ -114,11 +109,8 @@ class SharedStatusQueue:
         self._knows_own_user = False
         self._lock_is_good = False
         self._queue = self._open(model)
-        try:
+        with closed_if_it_fails(self._queue):
             self._check()
-        except BaseException:
-            self._queue.close()
-            raise
 
     @property
     def is_stale(self) -> bool:
@@ -126,7 +118,7 @@ class SharedStatusQueue:
         return self._queue.is_stale
 
     def reopen(self) -> None:
-        """Open the queue again on a new connection; one try."""
+        """Open the queue again on a new connection."""
         self._queue = self._open("")
 
     def find(self, correl_id: bytes) -> list[FoundRecord]:
@@ -134,7 +126,7 @@ class SharedStatusQueue:
 
         Raises MQIError; StatusQueueUnusable if a record cannot be read, or another user has put one.
         """
-        found = list(self._browse(st.md(correl_id=correl_id), _BROWSE_FIRST, _BROWSE_NEXT))
+        found = list(self._browse(st.md(correl_id=correl_id), mq.MQMO_MATCH_CORREL_ID))
         self.refuse_strangers(found)
         return found
 
@@ -157,8 +149,8 @@ class SharedStatusQueue:
         """
         found = self.find(correl_id)
         if len(found) > 1:
-            # Browsing takes several calls, so it may find both a record and the one that replaced it in between. Records that two
-            # browses find were there all the time.
+            # Browsing takes several calls, so it may find both a record and the one that replaced it in between. A record that
+            # two browses find was there all the time.
             seen = {each.msg_id for each in found}
             found = self.find(correl_id)
             if sum(each.msg_id in seen for each in found) > 1:
@@ -169,10 +161,10 @@ class SharedStatusQueue:
 
     def find_all(self) -> Iterator[FoundRecord]:
         """Browse all records."""
-        return self._browse(st.md(), st.gmo(_BROWSE | mq.MQGMO_BROWSE_FIRST), _BROWSE_ALL)
+        return self._browse(st.md(), mq.MQMO_NONE)
 
     def check_first(self) -> None:
-        """Read the first message; raises StatusQueueUnusable, before a group is put, if it is not a record of a sink."""
+        """Raise StatusQueueUnusable if the first message is not a record of a sink. Call it before a group is put."""
         try:
             next(self.find_all(), None)
         except StatusQueueUnusable as error:
@@ -223,7 +215,7 @@ class SharedStatusQueue:
     def replace(self, found: FoundRecord, record: StatusRecord) -> None:
         """Replace a record that was found, if it is still there, by ``record``, with the same user and the same expiry.
 
-        Raises MQIError; NotAuthorised if it is another user's, and this one may not pass that on.
+        Raises MQIError; NotAuthorised if the record is another user's, and this user may not keep that (context).
         """
         pmo = _PUT if self._cannot_keep else st.pmo(_PASS_USER, context=self._queue.hobj)
         put = self._put(record, found.correl_id, found.expiry, pmo) if self.take(found) else found
@@ -257,11 +249,8 @@ class SharedStatusQueue:
                 raise
             raise self.in_use("MQOPEN") from None
         if not self._lock_is_good:
-            try:
+            with closed_if_it_fails(lock):
                 self._check_lock(lock)
-            except BaseException:
-                lock.close()
-                raise
         return lock
 
     def _several(self, found: list[FoundRecord]) -> StatusQueueUnusable:
@@ -283,12 +272,10 @@ class SharedStatusQueue:
         """Close the queue. Idempotent."""
         self._queue.close()
 
-    def _browse(self, md: bytearray, first: bytearray, following: bytearray) -> Iterator[FoundRecord]:
-        options = first
-        while (got := self._queue.get(md, options)) is not None:
-            data, md_out, _ = got
+    def _browse(self, wanted: bytearray, match_options: int) -> Iterator[FoundRecord]:
+        for data, md, _ in self._queue.browse(wanted, match_options):
             try:
-                record = decoded_record(self.name, data, md_out)
+                record = decoded_record(self.name, data, md)
             except StatusQueueUnusable as error:
                 if error.because != "corrupt" or not _is_of_a_source(data):
                     raise
@@ -308,9 +295,8 @@ class SharedStatusQueue:
                 raise corrupt_record(
                     self.name, f"the status record of {shown(record.name)}", "records of a shared status queue"
                 )
-            expiry, user = st.long_at(md_out, st.MD_EXPIRY), st.name_at(md_out, st.MD_USER_IDENTIFIER)
-            yield FoundRecord(record, md_out[st.MD_MSG_ID], md_out[st.MD_CORREL_ID], expiry, user)
-            options = following
+            expiry, user = st.long_at(md, st.MD_EXPIRY), st.name_at(md, st.MD_USER_IDENTIFIER)
+            yield FoundRecord(record, md[st.MD_MSG_ID], md[st.MD_CORREL_ID], expiry, user)
 
     def _open(self, model: str) -> Queue:
         return open_or_make(self._connection, self._open_as, self.name, model, "SHARE DEFSOPT(SHARED)")[0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from mqgroups.connection import authorities
 from mqgroups.connection.handle import CallsOn
@@ -39,6 +41,8 @@ _GROWS = 3
 _CONVERTING_BUFFER_BYTES = 4_194_304
 _UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})
 _FIRST_BUFFER_BYTES = 65_536
+_BROWSE = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING
+_T = TypeVar("_T")
 # The bindings allocate a buffer of this size; on some platforms allocating 0 bytes fails.
 _NO_DATA_BYTES = 1
 
@@ -223,6 +227,16 @@ class Queue:
         found = self._get_truncated(md, gmo, _NO_DATA_BYTES)
         return None if found is None else found[1:]
 
+    def browse(self, md: bytearray, match_options: int = mq.MQMO_NONE) -> Iterator[tuple[bytes, bytes, bytes]]:
+        """Browse the messages that match ``md``, from the first one on, each as ``get`` returns it. Raises as ``get``."""
+        return _browsed(self.get, md, _BROWSE, match_options)
+
+    def browse_descriptors(
+        self, md: bytearray, match_options: int = mq.MQMO_NONE, options: int = 0
+    ) -> Iterator[tuple[bytes, bytes, int]]:
+        """Browse them without their data, each as ``get_descriptor`` returns it; ``options``: more of MQGMO. Raises MQIError."""
+        return _browsed(self.get_descriptor, md, options | _BROWSE | mq.MQGMO_ACCEPT_TRUNCATED_MSG, match_options)
+
     def get_beginning(self, md: bytearray, gmo: bytearray, most_bytes: int) -> tuple[bytes, bytes, int] | None:
         """As ``get_descriptor``, with the first ``most_bytes`` of the data. Returns these, MQMD and the length of all."""
         found = self._get_truncated(md, gmo, most_bytes)
@@ -272,3 +286,23 @@ class Queue:
             if not is_gone or options != mq.MQCO_NONE:
                 raise error
         self._generation = None
+
+
+@contextmanager
+def closed_if_it_fails(queue: Queue) -> Iterator[None]:
+    """Close a queue if the ``with`` block fails, so that another try does not meet it."""
+    try:
+        yield
+    except BaseException:
+        queue.close()
+        raise
+
+
+def _browsed(
+    get: Callable[[bytearray, bytearray], _T | None], md: bytearray, options: int, match_options: int
+) -> Iterator[_T]:
+    gmo = st.gmo(mq.MQGMO_BROWSE_FIRST | options, match_options=match_options)
+    following = st.gmo(mq.MQGMO_BROWSE_NEXT | options, match_options=match_options)
+    while (got := get(md, gmo)) is not None:
+        gmo = following
+        yield got

@@ -17,9 +17,6 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
 _OPEN_OPTIONS = mq.MQOO_BROWSE | mq.MQOO_INPUT_SHARED | mq.MQOO_NO_READ_AHEAD
-_LOOK = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG
-_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | _LOOK, match_options=mq.MQMO_MATCH_GROUP_ID)
-_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | _LOOK, match_options=mq.MQMO_MATCH_GROUP_ID)
 # MQPUT makes properties of the MQRFH2 again.
 _GET = mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
 _MATCH = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
@@ -71,15 +68,10 @@ class RestOfGroup:
             queue.close()
 
     def _browse(self, group_id: bytes) -> Iterator[Left]:
-        queue, md, options = self._opened(), st.md(group_id=group_id), _FIRST
-        while (found := queue.get_descriptor(md, options)) is not None:
-            options, (md_found, _, length) = _NEXT, found
-            yield Left(
-                st.long_at(md_found, st.MD_MSG_SEQ_NUMBER),
-                st.long_at(md_found, st.MD_OFFSET),
-                bytes(md_found[st.MD_MSG_ID]),
-                length,
-            )
+        found = self._opened().browse_descriptors(st.md(group_id=group_id), mq.MQMO_MATCH_GROUP_ID)
+        for md, _, length in found:
+            place = st.long_at(md, st.MD_MSG_SEQ_NUMBER), st.long_at(md, st.MD_OFFSET)
+            yield Left(*place, bytes(md[st.MD_MSG_ID]), length)
 
     def _opened(self) -> Queue:
         if self._queue is None or self._queue.is_stale:

@@ -45,7 +45,7 @@ def browsed_messages(physical: Queue) -> Iterator[Browsed]:
 
     ``physical``: open for browsing, and used for physical order only.
     """
-    return (browsed_message(md, length) for md, length in _found(physical, st.md(), mq.MQMO_NONE))
+    return (browsed_message(md, length) for md, _, length in physical.browse_descriptors(st.md()))
 
 
 def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> Iterator[Browsed]:
@@ -62,7 +62,7 @@ def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> I
     checked_queue_name("queue", queue)
     wanted = st.md(group_id=checked_group_id(group_id))
     with closing(connection_of(q_mgr).open_queue(queue, mq.MQOO_BROWSE)) as physical:
-        for md, length in _found(physical, wanted, mq.MQMO_MATCH_GROUP_ID):
+        for md, _, length in physical.browse_descriptors(wanted, mq.MQMO_MATCH_GROUP_ID):
             yield browsed_message(md, length)
 
 
@@ -105,14 +105,6 @@ def peek(
             head[at].hex() if is_id else st.name_at(head, at) if isinstance(at, slice) else st.long_at(head, at)
         )
     return fields, values, data[:most_bytes]
-
-
-def _found(physical: Queue, wanted: bytearray, match_options: int) -> Iterator[tuple[bytes, int]]:
-    """Yield the MQMD and the length of the data of each message."""
-    options, following = (st.gmo(_OPTIONS | which, match_options=match_options) for which in _FIRST_AND_NEXT)
-    while (found := physical.get_descriptor(wanted, options)) is not None:
-        options = following
-        yield found[0], found[2]
 
 
 def hidden_messages(connection: Connection, queue: str) -> tuple[int | None, str]:

@@ -37,8 +37,8 @@ def checked(messages: DataFrame, *, trailer: Column | str | None = None) -> Data
     it again, so ``persist`` messages that come from a queue.
 
     Args:
-        messages: rows of a batch read, or of a micro-batch in ``foreachBatch``, all of each group, and columns of your own. They
-            need the options ``includeMqmd`` and ``includeHeaders``, without which abandoned groups cannot be told.
+        messages: all rows of each group, from a batch read or from a micro-batch in ``foreachBatch``, with columns of your own.
+            Read them with the options ``includeMqmd`` and ``includeHeaders``, which show abandoned groups.
         trailer: if the last message of each group says how many messages are before it, a column with this number, which is null
             in all other messages.
 

@@ -1,6 +1,6 @@
-"""Work that is done ahead, by a thread, while Spark's tasks read a micro-batch and nobody calls the source.
+"""A thread that finds groups ahead while Spark's tasks read a micro-batch and Spark does not call the source.
 
-The thread uses the connection of the process. So each call of Spark first ends it, which takes one step: one group.
+The thread uses the connection of the process. So each call of Spark first waits until its present step, one group, is done.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ _log = logging.getLogger("mqgroups.spark")
 
 
 class Ahead:
-    """One thread, which is at work or not. Can be pickled when it is not."""
+    """One thread, at work or not. Can be pickled when it is not."""
 
     def __init__(self) -> None:
         self._work: tuple[Thread, Event] | None = None
 
     def begin(self, steps: Iterable[object]) -> None:
-        """Take these steps in the thread, until there are no more, or ``end`` is called."""
+        """Take these steps in the thread until the last one, or until ``end`` is called."""
         stop = Event()
         thread = Thread(target=_take, args=(steps, stop), name="mqgroups-ahead", daemon=True)
         self._work = thread, stop
@@ -42,5 +42,5 @@ def _take(steps: Iterable[object], stop: Event) -> None:
             if stop.is_set():
                 return
     except MQGroupsError as error:
-        # The next call meets it as well, and raises it.
+        # The next call meets the same error, and raises it.
         _log.debug("what is done ahead: %s", error, exc_info=error)

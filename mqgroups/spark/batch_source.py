@@ -1,7 +1,7 @@
 """The batch source, which browses the groups that are on the queue when the DataFrame is planned; and the reading of bundles.
 
-Spark plans a DataFrame once, and reads its bundles for every action on it, and again when a task is retried. So nothing is
-removed. To consume a queue once, read it as a stream with ``trigger(availableNow=True)``.
+Spark plans a DataFrame once, reads its bundles for each action on it, and again when a task is retried. So nothing is removed. To
+consume a queue once, read it as a stream with ``trigger(availableNow=True)``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from mqgroups.spark.failures import rows_told_briefly, told_briefly
 from mqgroups.spark.offsets import Planned, bundled
 from mqgroups.spark.options import SourceOptions
 from mqgroups.spark.rows import record_batches
+from mqgroups.spark.signs import put_sign
 from mqgroups.telemetry import logs
 from mqgroups.telemetry.place import Place
 
@@ -33,8 +34,7 @@ class Bundle(InputPartition):
     """Groups that one task reads: ``value`` is a tuple of ``Planned``.
 
     Attributes:
-        sign: the source, the manifest and the number of the bundle that the task puts a sign of when it has read all;
-            ``None`` for none.
+        sign: source, manifest and number of the bundle, for the sign that the task puts at its end; ``None`` for no sign.
     """
 
     def __init__(self, value: tuple[Planned, ...], sign: tuple[str, str, int] | None = None) -> None:
@@ -67,11 +67,23 @@ def _messages(queue: BrowsedQueue, groups: Iterable[Planned], options: SourceOpt
             _log.warning("failOnDataLoss=false: %s", error, extra=extra)
 
 
-class GroupBatchReader(DataSourceReader):
-    """Reads the groups that are on the queue."""
+class BundleReader:
+    """Reads bundles: the part of a reader that tasks need."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
+
+    @rows_told_briefly
+    def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
+        """Yield the rows of one bundle; then put the sign that all were read, if the bundle has one."""
+        yield from read_bundle(partition, self._options)
+        if isinstance(partition, Bundle) and partition.sign is not None:
+            with lent(self._options.connection) as q_mgr:
+                put_sign(q_mgr, self._options.status_queue, *partition.sign)
+
+
+class GroupBatchReader(BundleReader, DataSourceReader):
+    """Reads the groups that are on the queue."""
 
     @told_briefly
     def partitions(self) -> list[Bundle]:
@@ -81,11 +93,6 @@ class GroupBatchReader(DataSourceReader):
             bundles = bundled(list(_planned(queue)), options.max_partitions)
             # Without any partition Spark would make one itself.
             return [Bundle(tuple(bundle)) for bundle in bundles or [[]]]
-
-    @rows_told_briefly
-    def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
-        """Yield the rows of one bundle."""
-        return read_bundle(partition, self._options)
 
 
 def _planned(queue: BrowsedQueue) -> Iterator[Planned]:

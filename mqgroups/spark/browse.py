@@ -1,27 +1,24 @@
 """Browse the groups on a queue: which groups are complete, how many messages they have, and the messages themselves.
 
-A complete group, however long, is found by its first message: one browse for sequence number 1, in physical order with
-MQGMO_ALL_MSGS_AVAILABLE. The number of its messages is found by browsing for sequence numbers. If the group is as long as the one
-before, that takes one call.
+A complete group is found by its first message: one browse for sequence number 1, in physical order, with
+MQGMO_ALL_MSGS_AVAILABLE. Its last message is found by sequence number, in one call if the group is as long as the one before.
 
 A group is read from its first message on, in physical order, up to its last message. Applications may use a GroupId more than
-once, or put a message twice: what does not have the next number is passed over, so each number is read once; of several messages
-with number 1, the last one before number 2 begins the group. If a number does not come, because the messages are not in sequence,
-the rest is read by sequence number. That finds the first message on the queue with a number, so it is done only for the first of
-the groups with a GroupId.
+once, or put a message twice. So each number is read once, and messages without the next number are skipped. Of several messages
+with number 1, the last one before number 2 begins the group. If the messages are not in sequence, the rest is read by sequence
+number. That finds the first message on the queue with a number, so it is done only for the first of the groups with a GroupId.
 
-There are two handles, because each search moves a browse cursor: ``_walker`` goes from first message to first message, and
-``_looker`` does everything else. On z/OS the queue needs INDXTYPE(GROUPID) (otherwise 2394). On other platforms IBM
-documents no index by GroupId (INDXTYPE is for z/OS only, topic q026350), so a search may take the longer the deeper the queue is.
+Each search moves a browse cursor, so there are two handles: ``_walker`` goes from first message to first message, ``_looker``
+does everything else. On z/OS the queue needs INDXTYPE(GROUPID), otherwise MQGET fails (2394). On other platforms IBM documents no
+index by GroupId, so a search may take longer on a deeper queue.
 
-Source: IBM MQ, topics "MQGMO options", "MatchOptions", q044220.
+Source: IBM MQ, "MQGMO options", "MatchOptions", "Type of index".
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from itertools import islice
@@ -30,7 +27,7 @@ from typing import NamedTuple, Self, TypeVar
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import NOT_CONVERTED, Queue
 from mqgroups.connection.retry import REDO
-from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER, MsgFlag
+from mqgroups.core.model import GROUP_ID_NONE, MAX_MSG_SEQ_NUMBER
 from mqgroups.errors import MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
@@ -60,7 +57,7 @@ class Got(NamedTuple):
         return _ends_group(self.gmo)
 
 
-class Place(Enum):
+class AtNumber(Enum):
     """What is at a sequence number of a group: no message, a message, or the last message of the group."""
 
     GONE = auto()
@@ -69,7 +66,7 @@ class Place(Enum):
 
 
 class BrowsedQueue:
-    """A queue opened for browsing, on a connection that is remade when it is lost. Leaving the ``with`` block closes it."""
+    """A queue opened for browsing. A lost connection is remade. Leaving the ``with`` block closes the queue."""
 
     def __init__(self, connection: Connection, name: str, *, convert: bool = False, headers: bool = False) -> None:
         """Open the queue.
@@ -80,8 +77,7 @@ class BrowsedQueue:
             convert: let the queue manager convert data to UTF-8.
             headers: return message properties, in an MQRFH2 in front of the data.
 
-        Raises:
-            MQIError: it cannot be opened.
+        Raises MQIError.
         """
         self.name = name
         self._connection = connection
@@ -106,9 +102,9 @@ class BrowsedQueue:
         connection.reopening(self._open)
 
     def _open(self) -> None:
-        # Read ahead (DEFREADA) would browse what is gone, and refuses other options in the next MQGET (2457).
+        # Read ahead (DEFREADA) would show removed messages, and refuses other options in the next MQGET (2457).
         self._looker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
-        # A task looks for no groups, so it has no use for it.
+        # Opened when it is needed: a task does not look for groups.
         self._walker: Queue | None = None
         if self._read_options & mq.MQGMO_CONVERT:
             self._looker.expect_conversion()
@@ -130,24 +126,21 @@ class BrowsedQueue:
     def heads(self) -> Iterator[Planned]:
         """Begin a pass over the queue: yield all complete groups and messages outside groups, in physical order.
 
-        A group's messages are counted only if it has one.
-        If messages outside groups have the same key, it comes for each of them, and ``copies`` is how many have come.
-
-        Raises:
-            MQIError: a call failed.
+        A group with more than one message is not counted. If several messages outside groups have the same key, the key comes for
+        each of them, and ``copies`` counts them. Raises MQIError.
         """
         self._pass = _Pass(self._connection.generation)
         return self._heads(mq.MQGMO_BROWSE_FIRST, 0)
 
     def more_heads(self, wait_ms: int) -> Iterator[Planned]:
-        """Yield the heads after the last one yielded; wait for the first of them. Raises MQIError.
+        """Yield the heads behind the last one yielded; wait for the first of them. Raises MQIError.
 
-        A group whose first message is before that one is not found by this, even if it was not complete then.
+        A group that begins before that one is not found, even if it has been completed since.
         """
         return self._heads(mq.MQGMO_BROWSE_NEXT, wait_ms)
 
     def forget(self, keys: Iterable[Key]) -> None:
-        """Expect that keys of this pass come again, because their messages were removed."""
+        """Expect other messages with these keys in this pass: those that had them are removed."""
         for key in keys:
             self._pass.seen.pop(key, None)
 
@@ -157,7 +150,7 @@ class BrowsedQueue:
         match = _BY_GROUP_ID | self._head_match
         md, step, heads = st.md(group_id=group_id, msg_seq_number=1), mq.MQGMO_BROWSE_FIRST, dict[Key, Planned]()
         while found := self._descriptor(md, st.gmo(step | options, match_options=match)):
-            # Once, also if there is a copy of a first message, or the connection is remade and the cursor is back at the first.
+            # A first message may be there twice. And when the connection is remade, the cursor is back at the first one.
             head = _head(*found[:2])
             heads[head.key] = head
             step = mq.MQGMO_BROWSE_NEXT
@@ -189,15 +182,15 @@ class BrowsedQueue:
     def counted(self, planned: Planned, guess: int = 1) -> Planned:
         """Return a complete group with its number of logical messages; ``guess`` is a likely number. Raises MQIError.
 
-        It is not counted if its last message is not there: then another application gets the group, or has it for a moment. If
-        other messages have its GroupId, the number may be wrong.
+        The number stays 0 if the last message is not there, because another application gets the group. It may be wrong if other
+        messages have the same GroupId.
         """
         if planned.messages:
             return planned
         return Planned(planned.key, number_of_last(lambda seq: self._place(planned.key, seq), guess))
 
     def first_key(self) -> Key | None:
-        """Return the key that the first message on the queue would begin; ``None`` if there is none. Raises MQIError."""
+        """Return the key that the first message on the queue has or would begin; ``None`` if there is none. Raises MQIError."""
         found = self._descriptor(st.md(), st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY))
         return None if found is None else key_of(found[0])
 
@@ -206,11 +199,9 @@ class BrowsedQueue:
     def messages(self, planned: Planned) -> Iterator[Got]:
         """Yield the logical messages of a complete group in sequence, or the messages outside groups.
 
-        If the messages were not counted, the last one is known by MQGS_LAST_MSG_IN_GROUP.
-
         Raises:
-            GroupGone: one of them is missing.
-            AmbiguousGroup: they do not follow the first one in sequence, and may be those of another group.
+            GroupGone: a message is missing.
+            AmbiguousGroup: the messages do not follow the first one in sequence, and may be those of another group.
             MQIError: a call failed.
         """
         key = planned.key
@@ -233,9 +224,9 @@ class BrowsedQueue:
                 yield from self._by_seq_numbers(planned, first)
 
     def beginning(self, planned: Planned) -> Key | None:
-        """Read a group; returns the key of the message it begins with, ``None`` if it is not complete by itself. Raises MQIError.
+        """Read a group; returns the key of its first message, ``None`` if the group is not complete by itself. Raises MQIError.
 
-        A first message can be of another group than its key says, and a group can be complete only with messages of another one.
+        A group can look complete because of the messages of another one with its GroupId.
         """
         try:
             messages = self.messages(planned)
@@ -255,7 +246,7 @@ class BrowsedQueue:
                 return
 
     def _as_they_lie(self, key: Key) -> Generator[Got, None, int | None]:
-        """Yield a group's messages that follow its first one; returns the number of the first that does not, or ``None``."""
+        """Yield a group's messages while they are in sequence; returns the number that did not come, ``None`` after the last."""
         seq, first = 1, None
         try:
             for message in self._in_order(st.md(group_id=key.identifier, ccsid=_UTF_8), _BY_GROUP_ID):
@@ -265,7 +256,7 @@ class BrowsedQueue:
                         continue
                     seq, first = 2, message
                 elif first is not None and number == 1:
-                    # It came twice; or of the group before, nothing else came.
+                    # The first message is there twice; or nothing but the first message is there of the group before.
                     first = message
                 elif number == seq:
                     if first is not None:
@@ -286,7 +277,7 @@ class BrowsedQueue:
         return seq
 
     def _in_order(self, md: bytearray, match: int) -> Iterator[Got]:
-        """Yield the messages that match, in physical order, also if the connection is lost on the way, and the cursor with it."""
+        """Yield the messages that match, in physical order. If the connection is lost, count to where the cursor was."""
         gmo, following = self._read_gmos[match]
         generation, step, at, yielded = self._connection.generation, gmo, 0, 0
         while True:
@@ -322,7 +313,7 @@ class BrowsedQueue:
     def _joined(self, md: bytearray) -> Got | None:
         """Return the segments of a message as one: not converted, and described as the first one is."""
         options = self._read_options & ~(mq.MQGMO_COMPLETE_MSG | mq.MQGMO_CONVERT)
-        # By offset, because they are browsed from the first one again after a lost connection.
+        # By offset: after a lost connection they come again from the first one on.
         parts: dict[int, Got] = {}
         step = mq.MQGMO_BROWSE_FIRST
         while part := self._message(md, st.gmo(step | options, match_options=_BY_SEQ_NUMBER)):
@@ -332,7 +323,7 @@ class BrowsedQueue:
         return Got(b"".join(part.data for part in ordered), ordered[0].md, ordered[-1].gmo) if ordered else None
 
     def _alike(self, key: Key) -> Iterator[Got]:
-        """Yield the messages outside groups that a key means, as far as they are there."""
+        """Yield the messages outside groups that a key means."""
         found = self._in_order(st.md(msg_id=key.identifier, ccsid=_UTF_8), mq.MQMO_MATCH_MSG_ID)
         return islice((message for message in found if key_of(message.md) == key), key.copies)
 
@@ -356,17 +347,17 @@ class BrowsedQueue:
         gmo = st.gmo(mq.MQGMO_BROWSE_FIRST | self._whole | DESCRIPTOR_ONLY, match_options=_BY_SEQ_NUMBER)
         return self._descriptor(md, gmo)
 
-    def _place(self, key: Key, seq: int) -> Place:
+    def _place(self, key: Key, seq: int) -> AtNumber:
         found = self._at(key, seq)
         if found is None:
-            return Place.GONE
-        return Place.LAST if _ends_group(found[1]) else Place.TAKEN
+            return AtNumber.GONE
+        return AtNumber.LAST if _ends_group(found[1]) else AtNumber.TAKEN
 
     def _descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
         return self.again(lambda: self._looker.get_descriptor(md, gmo))
 
     def again(self, call: Callable[[], _T]) -> _T:
-        """Call ``call``. If the connection is lost, reconnect, open the queue and call it again, as long as settings allow."""
+        """Call ``call``. If the connection is lost, reconnect, open the queue, and call it again, as long as settings allow."""
         try:
             return call()
         except MQIError as error:
@@ -385,28 +376,18 @@ class BrowsedQueue:
         return self._connection.retrying(self._connection.reconnect, REDO)(attempt)
 
 
-@contextmanager
-def closed_if_it_fails(queue: Queue) -> Iterator[None]:
-    """Close a queue if the ``with`` block fails, so that another try does not meet it."""
-    try:
-        yield
-    except BaseException:
-        queue.close()
-        raise
-
-
-def number_of_last(place: Callable[[int], Place], guess: int) -> int:
+def number_of_last(place: Callable[[int], AtNumber], guess: int) -> int:
     """Return the sequence number of a group's last message; 0 if it is not there. The group has more than one message.
 
-    ``place`` is called once if ``guess`` is right, otherwise a small multiple of log2(n) times.
+    ``place`` is called once if ``guess`` is right, otherwise O(log n) times.
     """
     taken, gone, step = 1, 0, 1
     asked = max(guess, 2)
     while True:
         found = place(asked)
-        if found is Place.LAST:
+        if found is AtNumber.LAST:
             return asked
-        if found is Place.TAKEN:
+        if found is AtNumber.TAKEN:
             taken = asked
         else:
             gone = asked
@@ -421,7 +402,7 @@ def number_of_last(place: Callable[[int], Place], guess: int) -> int:
 
 @dataclass(slots=True)
 class _Pass:
-    """One way of the walker over the queue: how often it has seen each key, and the connection on which it began."""
+    """The walker's way over the queue: on which connection it began, and how often it has seen each key."""
 
     generation: int
     seen: dict[Key, int] = field(default_factory=dict)
@@ -442,37 +423,17 @@ def _ends_group(gmo: bytes) -> bool:
 
 
 def key_of(md: bytes) -> Key:
-    """Return the key of a message in no group, or of the group that begins with this message."""
+    """Return the key of a message outside groups, or of the group that begins with this message."""
     group_id = md[st.MD_GROUP_ID]
     stamp, msg_id = md[_STAMP].decode("latin-1"), md[st.MD_MSG_ID]
     return Key(group_id, stamp, msg_id) if group_id != GROUP_ID_NONE else Key(msg_id, stamp)
 
 
-def lies_alone(key: Key, browse: Callable[[bytearray], tuple[bytes, bytes, int] | None]) -> bool:
-    """Whether the first message with a GroupId begins the group, and its next segment or message number 2 follows directly.
-
-    It is so nearly always, and then the first message on the queue with a number is that of the group. ``browse`` browses with an
-    MQGMO for the next message that has the GroupId.
-    """
-    first = browse(st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID))
-    if first is None or not begins(first[0], key):
-        return False
-    if is_marked_last(first[0]):
-        return True
-    second = browse(st.gmo(mq.MQGMO_BROWSE_NEXT | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID))
-    return second is None or (not is_head(second[0]) and st.long_at(second[0], st.MD_MSG_SEQ_NUMBER) <= 2)
-
-
-def is_marked_last(md: bytes) -> bool:
-    """Whether a physical message is, or is a segment of, the last message of its group."""
-    return bool(st.long_at(md, st.MD_MSG_FLAGS) & MsgFlag.LAST_MSG_IN_GROUP)
-
-
 def is_head(md: bytes) -> bool:
-    """Whether a physical message is the beginning of a first message."""
+    """Whether a physical message is the first message of a group, or its first segment."""
     return st.long_at(md, st.MD_MSG_SEQ_NUMBER) == 1 and st.long_at(md, st.MD_OFFSET) == 0
 
 
 def begins(md: bytes, key: Key) -> bool:
-    """Whether a physical message is the beginning of this group."""
+    """Whether this group begins with a physical message."""
     return is_head(md) and key_of(md) == key

@@ -1,13 +1,13 @@
 """A pool of connections to the queue manager, in each process in which Spark runs code.
 
-A Spark task runs in a forked Python worker that runs many tasks, one after the other. A connection handle does not survive fork,
-so connections are made inside the task, and kept for the worker's next task, by options and process:
+A Spark task runs in a forked Python worker that runs one task after the other. A connection handle does not survive fork, so a
+connection is made inside the task, and kept for the worker's next task with the same options:
 
     with lent(options.connection) as q_mgr:
         ...
 
-A connection that was lost, or used in a block that raised an error, is closed. A worker that Spark ends does not call MQDISC; the
-queue manager backs out its uncommitted work.
+A connection that is lost, or whose block raises an error, is closed. A worker that Spark ends does not call MQDISC; the queue
+manager backs out its uncommitted work.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from mqgroups.connection.connecting import open_connection
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.holder import connection_of
+from mqgroups.connection.retry import Patience
 from mqgroups.errors import BindingMissing, MQIError
 from mqgroups.mqi import constants as mq
-from mqgroups.queue_manager import connect
-from mqgroups.setting import settings_of
+from mqgroups.mqi.binding import load_binding
 from mqgroups.settings import Connecting
+from mqgroups.telemetry.settings import DEFAULT
 
 _CONN_NAME = "In Spark, the options mq.connectionNameList and mq.channel say it"
 _idle: dict[tuple[int, Connecting], list[Connection]] = {}
@@ -33,7 +34,7 @@ _idle: dict[tuple[int, Connecting], list[Connection]] = {}
 
 @contextmanager
 def lent(options: Connecting) -> Iterator[Connection]:
-    """Lend a connection of this process. It has no open unit of work, and must have none when it is returned.
+    """Lend a connection of this process. It has no open unit of work, and must have none when the block ends.
 
     Raises:
         ConfigurationError: settings cannot be combined, or a secret cannot be read.
@@ -56,8 +57,8 @@ def lent(options: Connecting) -> Iterator[Connection]:
 def connected(options: Connecting) -> Connection:
     """Return a new connection that the caller must close. Raises the same errors as ``lent``."""
     try:
-        given = {each.name: getattr(options, each.name) for each in settings_of(Connecting)}
-        return connection_of(connect(**given))
+        waits = Patience(options.connect_wait_s), Patience(options.reconnect_wait_s)
+        return open_connection(load_binding(), options, *waits, options.sleep, DEFAULT)
     except MQIError as error:
         if error.reason == mq.MQRC_Q_MGR_NAME_ERROR and options.conn_name is None:
             error.context = ". ".join(part for part in (error.context, _CONN_NAME) if part)

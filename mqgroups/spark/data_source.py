@@ -1,7 +1,7 @@
 """The data source ``ibmmq``, as Spark calls it: schema, readers and writers for given options.
 
-Spark makes such an object in a separate process for each of these calls, and pickles the result. So nothing here connects or
-keeps state.
+Spark makes such an object in another process for each of these calls, and pickles the result. So nothing here connects or keeps
+state.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class WriteRefused(ApplicationError):
 
 
 class IdentityMissing(EnvironmentFailure):
-    """Code for a Spark task runs outside a task, or Spark does not name the query and batch of the task.
+    """Code of a Spark task runs outside a task, or Spark does not name the task's query and batch.
 
     Attributes:
         what: the Spark property that is missing.
@@ -66,7 +66,7 @@ class CheckpointUnusable(StatusError):
     """What a query's checkpoint says does not fit what is on the queues. Nothing was removed.
 
     Attributes:
-        because: ``"version"``: this version did not write the offset. ``"missing"``: the list of a micro-batch's groups is not on
+        because: ``"version"``: another version wrote the offset. ``"missing"``: the list of a micro-batch's groups is not on
             the source's status queue. ``"not-read"``: Spark has finished a micro-batch that tasks have not read to its end.
     """
 

@@ -1,8 +1,8 @@
-"""Shows failures to a user of Spark: a short traceback around the sentence of the error, and that sentence alone.
+"""Shows failures to a user of Spark in a short traceback, or as one sentence.
 
-Spark puts the traceback of its Python worker into the text of its own exception. The errors of this package say what was found
-and what to do, so the methods that Spark calls leave out the package's frames (``told_briefly``); the log has them at level
-DEBUG. Nothing can be put before Spark's text. For that, a program asks ``cause``.
+Spark puts the traceback of its Python worker into the text of its own exception. This package's errors say what was found and
+what to do, so the methods that Spark calls leave out the package's frames (``told_briefly``). The log has them at level DEBUG.
+``cause`` returns the sentence without Spark's text around it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _T = TypeVar("_T")
 
 # The last line of a Python traceback in Spark's message: the class of the error, and its text.
 _RAISED = re.compile(r"^(?:[\w.]*\.)?([A-Z]\w+): (.+)$", re.MULTILINE)
-# If a stream's reader cannot be made, Spark's worker stops it all the same; this error then follows the one that counts.
+# If a stream's reader cannot be made, Spark's worker tries to stop it, which raises this error after the one that counts.
 _CONSEQUENCE = "UnboundLocalError: cannot access local variable 'reader'"
 # What Spark puts behind that traceback.
 _AFTER_PYTHON = re.compile(r"\n\tat |\s+SQLSTATE: |\nJVM stacktrace:|\n=== Streaming Query")
 # The name and the sentence of an error of Spark's own.
 _CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\] .+")
-# What Spark says if it has no traceback of a worker to show, and what that means.
+# What Spark says if it has no worker's traceback, and what that means.
 _KNOWN = {
     r"terminated with exception:\s+SQLSTATE|EOFException|IOException: Stream closed|Python worker exited unexpectedly|"
     r"SocketException": (

@@ -2,8 +2,8 @@
 
     messages ──► window by key, ordered by number ──► one row of facts for each group ──► verdicts, in Arrow batches
 
-The numbers of a group pass by in order, and only steps that are not 1 are collected. So no process holds a whole group, and
-nothing comes to the driver. It needs neither a JVM of its own nor a SparkContext, so it works with Spark Connect.
+The numbers of a group pass by in order, and only steps that are not 1 are collected. So no process holds a whole group, and no
+row comes to the driver. It uses no JVM and no SparkContext directly, so it works with Spark Connect.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _FOUND = "key BINARY, reason STRING, detail STRING"
-# The columns that it needs, by the option of a read that they need.
+# The columns that it needs, by the option of a read that gives them.
 _NEEDED = {
     "queue": ("value", "key", "group_id", "msg_seq_number", "last_msg_in_group"),
     "includeMqmd": ("msg_type", "feedback"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _read(report: str | None) -> object:
-    """Return what a source reports; ``None`` if it is not JSON: other sources, and older Sparks, say what they like."""
+    """Return what a source reports; ``None`` if it is not JSON, as from other sources and older Sparks."""
     try:
         return json.loads(report or "null")
     except ValueError:
@@ -35,7 +35,7 @@ class LagListener(StreamingQueryListener):
 
     @guarded
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's name
-        """Keep what the sources have reported. They report nothing if a micro-batch is repeated."""
+        """Keep the sources' reports. They report nothing if a micro-batch is repeated."""
         told = [_read(source.latestOffset) for source in event.progress.sources]
         if ours := [
             each for each in told if isinstance(each, dict) and {"queue", "oldest", "incomplete"} <= each.keys()
@@ -44,7 +44,7 @@ class LagListener(StreamingQueryListener):
 
     @guarded
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802 - Spark's name
-        """Note that no complete group has come for ten seconds, and that nobody has looked at the others since."""
+        """Note that no complete group has come for ten seconds, and that the first message has not been looked at since."""
         nothing = {"oldest": None, "waiting": 0, "incomplete": None}
         run = str(event.runId)
         REPORTS[run] = [each | nothing for each in REPORTS.get(run, ())]

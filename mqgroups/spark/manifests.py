@@ -8,37 +8,36 @@ A manifest is on the source's status queue, as one or more messages of JSON with
     {"v": 2, "manifest": "<32 hex digits>", "missed": 1797000000}
     {"v": 2, "manifest": "<32 hex digits>", "removed": true}
 
-Each says with ``by`` which version has put it. A version that does not know a name in it, unless that begins with ``optional_``,
-leaves the message to the version that does, as with status records (``core.status``).
+``by`` says which version has put the message. As with status records (``core.status``), a version refuses a message that has a
+name which it does not know, unless the name begins with ``optional_``.
 
 The life of a manifest, with the calls of Spark::
 
-    latestOffset(N - 1)   put and committed; then the offset that names it is returned, and Spark writes it to its log
-    partitions, commit    read, by this process or after a restart
-    read                  each task puts the *sign* that its bundle was read to the end, the second form, with the MsgId of
-                          ``sign_of``
+    latestOffset(N - 1)   the manifest is put and committed; then its offset is returned, and Spark writes that to its log
+    partitions, commit    the manifest is read, by this process or after a restart
+    read                  each task puts the *sign* that it has read its bundle to the end, the second form
     commit(N)             the removal of its groups begins. A unit of work that ends in the middle of a group puts the *note* that
-                          its beginning is gone, the third form, in place of the note before in the same bundle
-    latestOffset, commit  when the groups are removed and all of that is committed, its *mark* is put, the last form, in a unit
-                          of work of its own. Or, if groups were not found, since when they are missed, the fourth form
-    latestOffset(M)       deleted, in the unit of work that puts the next manifest: what offset M does not name, up to its number,
-                          and the parts of manifests that have a mark, with their signs
+                          the group's beginning is gone, the third form, and removes the earlier note of the bundle
+    latestOffset, commit  when the removal is committed, a unit of work of its own puts the *mark*, the last form; if groups were
+                          not found, it puts since when they are missed, the fourth form
+    latestOffset(M)       the unit of work that puts the next manifest deletes the manifests up to number M that offset M does not
+                          name, and the parts and signs of manifests that have a mark
 
-A sink passes over a micro-batch whose number it has written before. After a crash that is right: tasks have read the micro-batch,
-and its signs are there. But the micro-batches of a new checkpoint begin at 0 again, and with an old output they would be passed
-over although nobody has read them. And a foreachBatch function may read a part of its rows. So the groups of a manifest are not
-removed if one of its bundles has no sign. (A task hands over a record batch, and is not told how much of it Spark uses. So of the
-last one, a part may be left out unnoticed.)
+A sink skips a micro-batch whose number it has written before. After a crash that is right: tasks have read the micro-batch, and
+its signs are there. But a new checkpoint begins at 0 again, and with an old output, micro-batches would be skipped that no task
+has read. And a foreachBatch function may read a part of its rows. So the groups of a manifest are removed only if each of
+its bundles has a sign. (A task does not know how much of its last record batch Spark uses, so a part of that may be left out
+unnoticed.)
 
-A manifest is never changed. A process that dies while it removes groups hides some of these, but neither the manifest nor, once
-it is visible, the mark. So for each manifest that Spark's log names, either all parts or the mark are visible at any time. If
-neither is, the status queue was emptied or replaced, and the source stops: it would read processed groups again.
+A manifest is never changed. A process that dies while it removes groups hides some of these, but neither the manifest nor the
+mark. So for each manifest that Spark's log names, either all parts or the mark are visible at any time. If neither is, the status
+queue was emptied or replaced, and the source stops: otherwise it would read processed groups again.
 
-If Spark does not write the offset (the driver died), no offset names the manifest. Then it is deleted when Spark begins with an
-offset that has its number, not before: a JVM that goes on without its driver may still write it to the log. A process that
+If the driver dies before it writes the offset, no offset names the manifest. It is deleted when Spark begins with an
+offset that has its number. Before that, a JVM that goes on without its driver may still write its offset. A process that
 plans from the beginning makes a new identifier, so it never touches the manifests of other checkpoints.
 
-``Manifests`` decides, and asks ``Messages`` for the three things that need the queue. No clock, no pyspark.
+``Manifests`` decides, and asks ``Messages`` for what needs the queue. No clock, no pyspark.
 """
 
 from __future__ import annotations
@@ -53,39 +52,15 @@ from mqgroups.core.status import OPTIONAL
 from mqgroups.errors import StatusQueueUnusable
 from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.offsets import MANIFEST_DIGITS, Key, Offset, Planned, bundled, hexadecimal, whole_number
-from mqgroups.status.owner import writer
+from mqgroups.spark.signs import NOTES, VERSION, message, msg_id_of, sign_of
 
-_VERSION = 2
 _NAMES = set("v by manifest seq bundles part parts groups read begun missed removed".split())
-# Who has put a message, also if this version cannot read it: nothing but a name and a version.
+# Also read from a message of another version.
 _BY = re.compile(rb'"by": ?"(mqgroups [0-9A-Za-z.+]{1,40})"')
 # A part has at most 1 MB, well below the MAXMSGL of a queue (4 MB by default).
 _GROUPS_IN_A_PART = 10_000
-# A key that was missed for so many seconds does not reappear later. See ``stream_source.py``.
+# After so many seconds a missed group does not reappear. See ``stream_source.py``.
 COMES_BACK_WITHIN_S = 600
-# With the 16 bytes of a manifest's identifier, the number of a bundle makes the MsgId of its sign.
-_NUMBER_BYTES = 8
-# With this added, that of its note.
-_NOTES = 1 << 32
-
-
-def note_of(manifest: str, bundle: int, key: Key) -> tuple[bytes, bytes]:
-    """Return MsgId and data of the note that the beginning of a group of this bundle is removed for certain."""
-    return _msg_id(manifest, _NOTES + bundle), _message(manifest, begun=str(key))
-
-
-def sign_of(manifest: str, bundle: int) -> tuple[bytes, bytes]:
-    """Return MsgId and data of the sign that a task has read a bundle of a manifest's micro-batch to its end."""
-    return _msg_id(manifest, bundle), _message(manifest, read=bundle)
-
-
-def _message(manifest: str, **what: Any) -> bytes:
-    said = {"v": _VERSION, "by": writer(), "manifest": manifest}
-    return json.dumps(said | what, separators=(",", ":")).encode()
-
-
-def _msg_id(manifest: str, number: int) -> bytes:
-    return bytes.fromhex(manifest) + number.to_bytes(_NUMBER_BYTES, "big")
 
 
 class Messages(Protocol):
@@ -99,7 +74,7 @@ class Messages(Protocol):
         """Return MsgId and data of all messages of the source."""
 
     def change(self, source: bytes, put: Sequence[bytes], delete: Iterable[bytes]) -> list[bytes]:
-        """Put messages and delete those of these MsgIds that are there, in one unit of work; returns the MsgIds of those put."""
+        """Put messages, and delete those with these MsgIds, in one unit of work; returns the MsgIds of those put."""
 
     def has(self, source: bytes, msg_id: bytes) -> bool:
         """Whether a message of the source has this MsgId."""
@@ -111,10 +86,10 @@ class _Manifest:
 
     Attributes:
         groups: of its micro-batch; ``None`` if they are no longer needed.
-        bundles: in how many bundles they are read, also when the micro-batch is repeated with another ``maxPartitions``.
-        keys: those that must not be planned: of all groups, or of the missed ones.
-        since: when they were missed, in seconds since 1970; 0 if they are not missed.
-        hidden: those of which the unit of work of another process may hide the beginning: it may have begun to remove them.
+        bundles: in how many bundles they are read; the same when the micro-batch is repeated with another ``maxPartitions``.
+        keys: of the groups; if some were missed, of those.
+        since: when groups were missed, in seconds since 1970; 0 if none was.
+        hidden: keys of groups whose beginning the unit of work of another process may hide, because it removed them.
         names: of the keys.
     """
 
@@ -130,13 +105,13 @@ class _Manifest:
 
     @property
     def shares(self) -> list[list[Key]]:
-        """Its keys in bundles, as tasks read them; missed ones in one."""
+        """Its keys in bundles, as tasks read them; missed keys in one bundle."""
         if self.groups is None:
             return [list(self.keys)]
         return [[planned.key for planned in bundle] for bundle in bundled(self.groups, self.bundles)]
 
     def is_due(self, now_s: int) -> bool:
-        """Whether its groups can be removed: they were not missed, or so long ago that they do not reappear."""
+        """Whether its groups, if they were missed, cannot reappear any more."""
         return not self.since or now_s - self.since >= COMES_BACK_WITHIN_S
 
 
@@ -145,11 +120,11 @@ class _OnQueue:
     """The messages of a manifest.
 
     Attributes:
-        parts: MsgIds of its parts, its signs, its notes, and of those that say since when it is missed.
+        parts: MsgIds of all but the marks.
         marks: MsgIds of its mark.
-        read: the data of the parts, as far as read.
-        since: when its groups were missed, in seconds since 1970; 0 if they are not missed.
-        begun: keys of groups whose beginning is removed for certain.
+        read: the groups of each part.
+        since: when groups were missed, in seconds since 1970; 0 if none was.
+        begun: keys of groups whose beginning is gone, as notes say.
         seq: the number of its micro-batch; 0 if no part is there.
     """
 
@@ -171,9 +146,9 @@ class Manifests:
         self._source = ""
         self._on_queue: dict[str, _OnQueue] = {}
         self._manifests: dict[str, _Manifest] = {}
-        # Manifests whose groups are removed for certain.
+        # Manifests whose groups are gone.
         self._gone: set[str] = set()
-        # The offset that was made last, and the one before it. Until Spark begins with it, only this process knows its manifest.
+        # The last two offsets. Until Spark begins with the last one, only this process knows its manifest.
         self._made: tuple[Offset, Offset] | None = None
 
     # --- what is known
@@ -182,8 +157,8 @@ class Manifests:
         """Read the manifests that an offset names, unless this process knows them.
 
         Raises:
-            CheckpointUnusable: one of them is not on the status queue.
-            StatusQueueUnusable: this version did not write one.
+            CheckpointUnusable: a manifest is not on the status queue.
+            StatusQueueUnusable: another version wrote a manifest.
             MQIError: a call failed.
         """
         unknown = [each for each in offset.manifests if each not in self._manifests and each not in self._gone]
@@ -205,35 +180,34 @@ class Manifests:
             found.read.clear()
 
     def knows(self, key: Key) -> bool:
-        """Whether a group must not be planned, because it belongs to an earlier micro-batch."""
+        """Whether a group is in a micro-batch."""
         return any(key in manifest.keys for manifest in self._manifests.values())
 
     def holds(self, key: Key) -> bool:
-        """Whether a group must not be planned yet, because one with its GroupId belongs to an earlier micro-batch."""
+        """Whether a group, or another one with its GroupId, is in a micro-batch."""
         return any(key.name in manifest.names for manifest in self._manifests.values())
 
     @property
     def unfinished(self) -> int:
-        """How many groups may be on the queue although they are in a micro-batch."""
+        """How many groups in micro-batches may still be on the queue."""
         return sum(len(manifest.keys) for manifest in self._manifests.values())
 
     def bundles(self, offset: Offset) -> list[list[Planned]]:
-        """Return the groups of the micro-batch that ends at ``offset``, which must be known, in bundles.
+        """Return the groups of the micro-batch that ends at ``offset``, in bundles. ``learn`` must know the offset.
 
-        Raises:
-            CheckpointUnusable: its groups were removed, so it cannot be read again.
+        Raises CheckpointUnusable if the groups were removed, so that they cannot be read again.
         """
         manifest = self._manifests.get(offset.manifest)
         if manifest is None or manifest.groups is None:
             raise self._missing(offset.manifest, 0, 0)
-        # Spark has not finished it, so nobody has begun to remove it.
+        # Spark has not finished the micro-batch, so no process has begun to remove it.
         manifest.hidden = frozenset()
         return bundled(manifest.groups, manifest.bundles)
 
     # --- the next micro-batch
 
     def offered(self, offset: Offset) -> Offset | None:
-        """Return the offset that was made to follow ``offset``, if Spark asks again without having begun with it."""
+        """Return the offset that follows ``offset``, if it is made already and Spark has not begun with it."""
         return self._made[1] if self._made is not None and self._made[0] == offset else None
 
     def follow(self, offset: Offset, source: str, manifest: str, groups: Sequence[Planned], most: int) -> Offset:
@@ -241,13 +215,12 @@ class Manifests:
 
         Args:
             offset: the end of the micro-batch before, with which Spark has begun.
-            source: an identifier for the source, 48 hexadecimal digits, if it has none yet.
+            source: a new identifier, 48 hexadecimal digits, for a source that has none.
             manifest: a new identifier, 32 hexadecimal digits.
             groups: of the micro-batch.
-            most: how many bundles there may be.
+            most: the largest number of bundles.
 
-        Raises:
-            MQIError: a call failed.
+        Raises MQIError.
         """
         bundles = min(most, len(groups))
         following = offset.followed_by(source, manifest, groups, self._gone)
@@ -259,39 +232,33 @@ class Manifests:
         return following
 
     def tidy(self, offset: Offset) -> None:
-        """Delete what nobody needs any more, if Spark begins with ``offset``. Raises MQIError."""
+        """Delete the messages that are not needed when Spark begins with ``offset``. Raises MQIError."""
         if self._source and (messages := self._not_needed(offset)):
             self._change((), messages)
 
     # --- removal
 
     def to_remove(self, offset: Offset, now_s: int) -> dict[str, list[list[Key]]]:
-        """Return the keys to remove so that everything up to ``offset`` that a task has read is gone, by manifest, in bundles.
+        """Return the keys to remove: those up to ``offset`` that tasks have read, by manifest, in bundles. Raises MQIError.
 
-        Missed keys are among them only if they have been missed for so long that they cannot reappear later. If this process dies
-        while it removes them, they can: so it is put first that they are missed now, for the next one.
-
-        Raises:
-            MQIError: a call failed.
+        Missed keys are among them when they cannot reappear any more. If this process died while it removes them, they could: so
+        the status queue says first, for the next process, that they are missed now.
         """
         found = {
             each: manifest.shares
             for each in offset.manifests
             if (manifest := self._manifests.get(each)) is not None
-            # What is missed was read before it was removed.
+            # Missed groups were read: only then are they removed.
             and (manifest.is_due(now_s) if manifest.since else all(self._signs(each, manifest)))
         }
         due = [each for each in found if self._manifests[each].since]
-        put = [_message(each, missed=now_s) for each in due]
+        put = [message(each, missed=now_s) for each in due]
         for each, msg_id in zip(due, self._change(put, ()) if put else (), strict=True):
             self._on_queue[each].parts.append(msg_id)
         return found
 
     def hidden(self, manifests: Iterable[str]) -> frozenset[Key]:
-        """Return the keys of these manifests, which are to be removed, of which another process may hide the beginning.
-
-        What was missed for long enough is not among them: it does not reappear.
-        """
+        """Return the keys of these manifests whose beginning another process may hide. Missed ones do not reappear."""
         found = (self._manifests[each] for each in manifests)
         return frozenset(key for manifest in found if not manifest.since for key in manifest.hidden)
 
@@ -318,7 +285,7 @@ class Manifests:
         return (self._messages.has(source, sign_of(name, bundle)[0]) for bundle in range(manifest.bundles))
 
     def unread(self, offset: Offset, being_removed: Container[str]) -> CheckpointUnusable | None:
-        """Return the error that something up to ``offset`` is not to be removed, because tasks have not read it all."""
+        """Return the error for a manifest up to ``offset`` that tasks have not read to its end; ``None`` if they have."""
         for each in offset.manifests:
             manifest = self._manifests.get(each)
             if manifest is not None and not manifest.since and each not in being_removed:
@@ -338,12 +305,9 @@ class Manifests:
         return None
 
     def removed(self, manifests: Sequence[str], missed: frozenset[Key], now_s: int) -> list[Key]:
-        """Note that the keys of these manifests were removed, except the missed ones; and mark what is gone for certain.
+        """Mark manifests whose keys were removed, and note which keys are missed; returns all keys.
 
-        Returns: the keys, with the missed ones.
-
-        Raises:
-            MQIError: a call failed; the removal can be repeated.
+        Raises MQIError. The removal can be repeated then.
         """
         put: list[bytes] = []
         late: dict[str, frozenset[Key]] = {}
@@ -352,7 +316,7 @@ class Manifests:
             if manifest.keys & missed and not manifest.since:
                 late[each] = manifest.keys & missed
             what = {"missed": now_s} if each in late else {"removed": True}
-            put.append(_message(each, **what))
+            put.append(message(each, **what))
         keys: list[Key] = []
         for each, msg_id in zip(manifests, self._change(put, ()) if put else (), strict=True):
             keys += self._manifests[each].keys
@@ -368,7 +332,7 @@ class Manifests:
     # --- messages
 
     def _not_needed(self, offset: Offset) -> list[bytes]:
-        """Return the MsgIds of the messages that can be deleted if Spark begins with ``offset``; forget their manifests."""
+        """Return the MsgIds of messages that are not needed when Spark begins with ``offset``; forget their manifests."""
         needed = {*offset.manifests, *(self._made[1].manifests if self._made is not None else ())}
         found: list[bytes] = []
         for name, each in tuple(self._on_queue.items()):
@@ -376,7 +340,7 @@ class Manifests:
             if each.parts and (not is_needed or each.marks):
                 found += each.parts
                 for bundle in range(each.bundles):
-                    found += [_msg_id(name, bundle), _msg_id(name, _NOTES + bundle)]
+                    found += [msg_id_of(name, bundle), msg_id_of(name, NOTES + bundle)]
                 each.parts.clear()
             if not is_needed:
                 found += each.marks
@@ -395,7 +359,7 @@ class Manifests:
             except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
                 raise self._not_read(msg_id, data, error) from None
         for found in on_queue.values():
-            # A bundle has a group. Whoever may put to the queue writes any number.
+            # A bundle has a group. Any program that may put to the queue could have written a larger number.
             found.bundles = min(found.bundles, sum(map(len, found.read.values())))
         return on_queue
 
@@ -414,7 +378,7 @@ class Manifests:
 
     @staticmethod
     def _read(on_queue: dict[str, _OnQueue], msg_id: bytes, value: Any) -> None:
-        if value["v"] != _VERSION:
+        if value["v"] != VERSION:
             raise ValueError(f"version {value['v']!r}")
         if unknown := sorted(name for name in value.keys() - _NAMES if not name.startswith(OPTIONAL)):
             raise ValueError(f"{unknown[0]!r:.100}")
@@ -424,7 +388,7 @@ class Manifests:
             return
         found.parts.append(msg_id)
         if "missed" in value:
-            # Twice if the process that put it first was dying: then the later time counts.
+            # There are two if the first process died. The later time counts.
             found.since = max(found.since, whole_number(value["missed"]))
         if "begun" in value:
             found.begun.add(Key.from_text(value["begun"]))
@@ -433,10 +397,10 @@ class Manifests:
         found.seq = whole_number(value["seq"])
         found.bundles = whole_number(value["bundles"])
         if not found.bundles:
-            # Then all of them would have been read.
+            # Then they would count as read.
             raise ValueError("groups in no bundle")
         found.expected = whole_number(value["parts"])
-        # If the connection was lost during a commit, a part may be there twice.
+        # If a commit had no answer, a part may be there twice.
         part = whole_number(value["part"])
         found.read[part] = [Planned(Key.from_text(key), whole_number(count)) for key, count in value["groups"]]
 
@@ -444,7 +408,7 @@ class Manifests:
 def _parts(offset: Offset, groups: Sequence[Planned], bundles: int) -> Iterator[bytes]:
     starts = range(0, len(groups), _GROUPS_IN_A_PART)
     for part, start in enumerate(starts, 1):
-        yield _message(
+        yield message(
             offset.manifest,
             seq=offset.seq,
             bundles=bundles,

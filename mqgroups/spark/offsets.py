@@ -1,7 +1,7 @@
 """The offsets of the stream source, and the keys, limits and bundles of its micro-batches.
 
-An offset names the *manifest* of the micro-batch that ends there, which lists the groups (``manifests.py``). So offsets are
-small, however many groups there are. Spark stores them in its write-ahead log, and shows them in progress reports. As JSON::
+An offset names the *manifest* of the micro-batch that ends there, which lists the groups (``manifests.py``). So an offset is
+small, however many groups there are. Spark stores offsets in its write-ahead log, and shows them in progress reports. As JSON::
 
     {"v": 3, "source": "<48 hex digits>", "seq": 7, "manifest": "<32 hex digits>", "groups": 1000, "messages": 25000,
      "pending": ["<32 hex digits>", "<32 hex digits>"], "queue": "ORDERS"}
@@ -9,15 +9,14 @@ small, however many groups there are. Spark stores them in its write-ahead log, 
 ``source`` is made with the first manifest of a checkpoint, and is the CorrelId of all its manifests. ``messages`` is 0 if the
 messages were not counted.
 
-Spark asks the source to remove a micro-batch (``commit(end)``) when the next one is in the log. That is late. For the last
-micro-batch of a run it does not happen at all, nor if the driver dies between the log entry and the call. Therefore each offset
-also names the manifests of earlier micro-batches whose groups may still be on the queue (*pending*). Their groups are not planned
-again, even if their removal stopped in the middle of a group, and they are removed together with the offset's own groups.
+Spark asks the source to remove a micro-batch (``commit(end)``) when the next one is in the log. It does not ask for the last
+micro-batch of a run, nor if the driver dies between the log entry and the call. So each offset also names the manifests of
+earlier micro-batches whose groups may still be on the queue (*pending*). Their groups are not planned again, even if their
+removal stopped in the middle of a group, and they are removed together with the offset's own groups.
 
-A group that was to be removed, but was not found completely, may be gone. Or the unit of work of a process that died while
-removing it may hide it; the queue manager will back that out, and the group reappears as a whole. Its micro-batch is *missed*
-from that time on, and stays pending. Its groups are searched for once more when they have been missed for so long that they
-cannot reappear later.
+A group that was to be removed, and was not found completely, may be gone. Or the unit of work of a dead process may hide it; when
+the queue manager backs that out, the group reappears as a whole. So its micro-batch is *missed* from that time on, and stays
+pending. When its groups have been missed for so long that they cannot reappear later, they are searched for once more.
 
 Pure: no MQI, no clock, no pyspark.
 """
@@ -45,14 +44,13 @@ MANIFEST_DIGITS = 32
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A group, or messages outside groups that are alike. Applications may use a GroupId or a MsgId more than once.
+    """A group, or messages outside groups with the same MsgId and put time. Applications may use an identifier more than once.
 
     Attributes:
         identifier: 24 bytes: the GroupId, or the MsgId of a message outside groups.
         stamp: PutDate and PutTime of the group's first message, or of the message: 16 digits.
-        msg_id: 24 bytes, the MsgId of the group's first message; empty for a message outside groups. With an empty ``stamp``:
-            all messages with that GroupId, which no manifest has.
-        copies: how many messages outside groups with this MsgId and put time are meant, the first ones on the queue.
+        msg_id: 24 bytes, the MsgId of the group's first message; empty for a message outside groups.
+        copies: how many messages outside groups are meant, the first ones on the queue.
     """
 
     identifier: bytes
@@ -72,12 +70,12 @@ class Key:
 
     @property
     def name(self) -> tuple[bytes, str]:
-        """What only one key that is not removed may have: messages of another one could be taken for its own."""
+        """What only one group in all micro-batches may have: messages of another one could be taken for its own."""
         return self.identifier, "" if self.is_group else self.stamp
 
     @property
     def shown(self) -> str:
-        """As people and other programs name it, with the identifier in hexadecimal digits."""
+        """Its name for people, with the identifier in hexadecimal digits."""
         return f"group {self.identifier.hex()}" if self.is_group else f"message {self.identifier.hex()} of {self.stamp}"
 
     @classmethod
@@ -108,11 +106,7 @@ def _decoded(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A group to be read.
-
-    Attributes:
-        messages: its number of logical messages, or 0 if they were not counted.
-    """
+    """A group to be read, with its number of logical ``messages``; 0 if they were not counted."""
 
     key: Key
     messages: int
@@ -120,7 +114,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a micro-batch in groups and messages. At least one group is always taken."""
+    """The limits of a micro-batch in groups and messages. It has at least one group."""
 
     groups: int | None = None
     messages: int | None = None
@@ -136,7 +130,7 @@ class Offset:
         manifest: the identifier of the manifest; empty at the beginning.
         groups, messages: of the micro-batch.
         pending: the manifests of earlier micro-batches that may have groups on the queue.
-        queue: that the query began with, for an error's text.
+        queue: the query's first queue, for an error's text.
     """
 
     source: str = ""
@@ -149,7 +143,7 @@ class Offset:
 
     @property
     def manifests(self) -> tuple[str, ...]:
-        """The manifests that are needed as long as Spark may begin with this offset: the pending ones, and its own."""
+        """The manifests that are needed while Spark may begin with this offset."""
         return (*self.pending, self.manifest) if self.manifest else self.pending
 
     def followed_by(self, source: str, manifest: str, groups: Sequence[Planned], gone: Container[str]) -> Offset:
@@ -180,11 +174,7 @@ class Offset:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Offset:
-        """Return the offset from the JSON that Spark stored.
-
-        Raises:
-            CheckpointUnusable: it is of another version, or not an offset.
-        """
+        """Return the offset from the JSON that Spark stored; raises CheckpointUnusable if this version did not write it."""
         try:
             if value["v"] != _VERSION:
                 raise ValueError(f"version {value['v']!r}")
@@ -206,7 +196,7 @@ class Offset:
 
 
 def hexadecimal(text: str, digits: int) -> str:
-    """Return text of so many hexadecimal digits; raises ValueError, or TypeError if it is no text."""
+    """Return a text of so many hexadecimal digits; raises ValueError or TypeError for any other value."""
     if len(text) != digits or bytes.fromhex(text).hex() != text:
         raise ValueError(f"{text!r:.100} does not have {digits} hexadecimal digits")
     return text
@@ -220,7 +210,7 @@ def whole_number(value: Any) -> int:
 
 
 def admitted(candidates: Iterable[Planned], limits: Limits) -> Iterator[Planned]:
-    """Yield the first candidates that are within the limits. No more candidates are consumed than necessary."""
+    """Yield the first candidates that are within the limits, and take no more of them than necessary."""
     messages = 0
     for number, candidate in enumerate(candidates, 1):
         messages += candidate.messages
@@ -232,13 +222,13 @@ def admitted(candidates: Iterable[Planned], limits: Limits) -> Iterator[Planned]
 
 
 def bundled(groups: Sequence[Planned], bundles: int) -> list[list[Planned]]:
-    """Return the groups in at most ``bundles`` bundles with similar numbers of messages; each bundle keeps the given order.
+    """Return the groups in at most ``bundles`` bundles with similar numbers of messages, in the given order.
 
-    A group whose messages were not counted has the weight of one message.
+    A group that was not counted weighs as much as one message.
     """
     heap = [(0, number) for number in range(min(bundles, len(groups)))]
     shares: list[list[int]] = [[] for _ in heap]
-    # The largest first, each to the smallest bundle so far. Sorting is stable, so the result depends on the arguments only.
+    # The largest first, each to the smallest bundle so far. Sorting is stable, so the same arguments give the same result.
     for index in sorted(range(len(groups)), key=lambda index: -groups[index].messages):
         messages, number = heapq.heappop(heap)
         shares[number].append(index)

@@ -1,4 +1,4 @@
-"""Names of PySpark that 4.0 and 4.1 lack. They are asked for one by one, because a platform may have more than its version says.
+"""Names of PySpark that 4.0 and 4.1 lack. Each is looked for, because a platform may have more than its version says.
 
 ReadMaxRows, SupportsTriggerAvailableNow    4.2: the limit of a micro-batch (``stream_source.ReaderWithoutLimits``)
 DataSourceStreamArrowWriter                 4.1: a stream's writer that gets record batches. 4.0 hands them to any writer

@@ -1,8 +1,8 @@
 """An option of format ``ibmmq``, made from a field of settings (``mqgroups/setting.py``).
 
-Spark's name is the field's in camel case. The text of a value is read by the field's type, and checked by the field's check. The
-field's help is its meaning. A field of the library's own settings that has the same name says what a field of the options leaves
-out. Not here: the options (``options.py``).
+Spark's name is the field's in camel case. The field's type reads the text of a value, the field's check checks it, and its help
+is the meaning. If a field has no help or check, those of the library's setting with the same name count. Not here: the options
+(``options.py``).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Option:
         return value
 
     def line(self, *, of_connection: bool) -> str:
-        """Return the option's line in the documentation. Options of a connection are for all uses, and their values any text."""
+        """Return the option's line in the documentation. Options of a connection are for all uses, and take any text."""
         default = "" if self.default in (None, "", ()) else f"`{_word(self.default)}`"
         default = "required" if self.default is Parameter.empty else default
         kind = () if of_connection else (self.words, self.use.shown)
@@ -124,7 +124,7 @@ def _option(
 
 
 def _reading(field: Field) -> tuple[str, Callable[[str], Any]]:
-    """Return the values of a field's type in words, and a function that reads one."""
+    """Return in words which values a field's type has, and a function that reads one."""
     kind = next((each for each in get_args(field.kind) if each is not type(None)), field.kind)
     kind = field.kind if get_origin(field.kind) in (Literal, Collection) else kind
     if kind is int:

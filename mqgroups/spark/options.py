@@ -1,8 +1,8 @@
-"""The options of format ``ibmmq``: those of a read and of a write, each said once, as a field, and those of the connection.
+"""The options of format ``ibmmq``, as fields: those of a read, those of a write, and those of the connection.
 
-The options ``mq.*`` are the library's settings of a connection (``settings.Connecting``). ``option.py`` makes Spark's name of an
-option, the conversion of its values and its line of the documentation from the field. Spark passes options as text, with names in
-lower case. An option that is unknown, or not for this use, and an invalid value are refused by name.
+The options ``mq.*`` are the library's settings of a connection (``settings.Connecting``). ``option.py`` makes of a field Spark's
+name of the option, the conversion of its values, and its line of the documentation. Spark passes options as text, with names in
+lower case. An error names an option that is unknown, not for this use, or has an invalid value.
 
 Not here: connecting (``connections.py``), and anything that needs pyspark.
 """
@@ -30,7 +30,7 @@ _COUNT = Whole(1)
 _NUMBER = Whole(0)
 # A late attempt of a task must find the mark. Expiry in MQMD is an MQLONG, in tenths of a second.
 _DAYS = Whole(1, (2**31 - 1) // (24 * 60 * 60 * 10))
-# A wrong name or address looks like a queue manager that is down: nobody should wait long to be told.
+# A wrong name or address looks like a queue manager that is down, and the user should be told soon.
 _FIRST_WAIT_S = 10.0
 
 
@@ -45,11 +45,11 @@ def _check_format(what: str, name: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Waiting(Settings):
-    """The wait of connections, and of those who wait for what a lost connection holds.
+    """How long to wait for connections, and for queues and groups that a lost connection holds.
 
     Attributes:
-        wait_ms: how long to reconnect, and to wait for a queue or group that a lost connection still holds, before the task or
-            query fails; for a first connection at most 10000; make it longer than a lost host goes unnoticed.
+        wait_ms: how long to reconnect, and to wait for a queue or group that a lost connection holds; for a first connection at
+            most 10000; make it longer than a lost host goes unnoticed.
     """
 
     wait_ms: Annotated[int, _NUMBER] = int(Connecting.reconnect_wait_s * 1000)
@@ -61,9 +61,9 @@ class _Options:
 
     Attributes:
         queue: the queue to read from or write to.
-        status_queue: status queue, on the same queue manager; a write needs it. For a stream read the default is
-            ``MQGROUPS.SOURCE.<queue>``; it must not be a sink's. Sinks may share one, but separate queues are faster.
-        messages_per_unit_of_work: maximum number of messages in a unit of work, when removing groups and in the sink.
+        status_queue: status queue, on the same queue manager; a write needs it, and sinks may share one. Default of a stream
+            read: ``MQGROUPS.SOURCE.<queue>``.
+        messages_per_unit_of_work: maximum number of messages in a unit of work.
     """
 
     connection: Annotated[Connecting, _is_checked]
@@ -79,15 +79,13 @@ class SourceOptions(_Options):
 
     Attributes:
         max_partitions: maximum number of partitions, with similar numbers of messages.
-        fail_on_data_loss: if a planned group is missing or not complete when it is read: ``true`` fails, ``false`` reads what is
-            left of it.
+        fail_on_data_loss: if a planned group is missing or not complete: ``true`` fails, ``false`` reads the rest of it.
         convert: let the queue manager convert the data to UTF-8 (MQGMO_CONVERT).
         include_mqmd: add columns from the message descriptor.
         include_headers: message properties in column ``headers``.
         max_groups_per_trigger: maximum number of groups in a micro-batch; a message outside groups counts as one.
-        max_messages_per_trigger: maximum number of messages in a micro-batch, if some groups are much longer than others; it
-            always has at least one group.
-        poll_timeout_ms: how long the source waits for the next group in one call.
+        max_messages_per_trigger: maximum number of messages in a micro-batch, which always has a group.
+        poll_timeout_ms: how long a call waits for the next group.
     """
 
     max_partitions: Annotated[int, _COUNT, Use.READ] = 8
@@ -108,10 +106,10 @@ class SinkOptions(_Options):
         group_by: column that identifies the group; ``partition``: each partition is a group. Default: ``group_key``.
         sequence_column: column that orders a group's rows. Default: ``msg_seq_number``, if the DataFrame has it.
         txn_app_id: name of the job; with ``txnVersion``, a repeated run writes nothing twice.
-        txn_version: number of the job's run, which must increase; a run that was completed, or is older than one, writes nothing.
-        keep_mark_days: days after which the mark of the last completed batch expires; a batch that is repeated later is put
-            twice. Default: never; without ``txnAppId`` a day.
-        priority: priority of messages for which column ``priority`` has no value. Default: that of the queue.
+        txn_version: number of the job's run, which must increase; a completed run, or an older one, writes nothing.
+        keep_mark_days: days until the mark of the last completed batch expires; a batch that is repeated later is put twice.
+            Default: never; without ``txnAppId`` a day.
+        priority: priority of messages without one in column ``priority``. Default: that of the queue.
         format: MQMD format. Default: MQSTR for text, blank for bytes.
     """
 

@@ -1,23 +1,20 @@
 """Removes the groups of a finished micro-batch in several threads, while the next one is planned and read.
 
-The groups are in *shares*, and each *remover* takes one share after the other. A remover is a thread with a connection of its own
-that has the queue open for shared input. It gets and commits, and decides nothing: at its first error it disconnects, which backs
-out its unit of work, and leaves the rest of its share. The other removers go on. The thread that Spark calls has started the
-removers, and later waits for them; whether a share is removed again, and on which connection, is decided there
-(``reservation.py``). Groups with one GroupId are never removed at the same time, because only one of them is in a micro-batch
-that is not removed (``arrivals.py``).
+Each *remover* takes one *share* of the groups after the other. A remover is a thread with its own connection, which has the queue
+open for shared input. It gets and commits, and decides nothing. At its first error it disconnects, which backs out its unit of
+work, and leaves the rest of its share. The others go on. The thread that Spark calls starts the removers, later waits for them,
+and decides whether a share is removed again (``reservation.py``). Two groups with one GroupId are never removed at the same time,
+because ``arrivals.py`` holds one of them.
 
-A missing group is not an error, so removal can be repeated after any interruption. But a group that is not found may not be gone:
-the unit of work of a dead connection may hide it, and IBM does not document that it is backed out before another application can
-open the queue exclusively. A group counts as gone if it was got completely, in units of work that were committed; otherwise it is
-*missed*. A group that a remover got on a connection that was lost before MQCMIT is certain to reappear: it is *coming back*, and
-its share is not done.
+A missing group is not an error, so removal can be repeated after any interruption. A group is gone if it was got completely, in
+committed units of work; otherwise it is *missed*. The unit of work of a dead connection may hide it: IBM does not document that
+it is backed out before another application can open the queue exclusively. A group that a remover got on a connection that was
+lost before MQCMIT is certain to reappear. It is *coming back*, and its share is not done.
 
-While the beginning of a group may be hidden, the rest stays: if the rest were gone when the beginning reappears, the messages of
-the next group with its GroupId would be taken for it. A lost connection of this process may hide it, or, if another process may
-have begun to remove the group, that one's. So a unit of work that ends in the middle of a group *notes* on the status queue that
-the beginning is gone. Another process takes the rest at once if it finds the note, and otherwise leaves it until nothing can
-reappear any more.
+While the beginning of a group may be hidden, the rest stays. If the rest were gone when the beginning reappears, the messages of
+the next group with its GroupId would be taken for it. So a unit of work that ends in the middle of a group *notes* on the status
+queue that the beginning is gone. Another process that finds the note takes the rest at once. Without a note it leaves the rest
+until nothing can reappear.
 """
 
 from __future__ import annotations
@@ -30,18 +27,18 @@ from typing import TypeAlias
 from mqgroups.connection.connection import Connection
 from mqgroups.errors import CommitOutcomeUnknown
 from mqgroups.spark.offsets import Key
-from mqgroups.spark.taker import Taken, Taker
+from mqgroups.spark.taker import GotSoFar, Taker
 
 Note: TypeAlias = Callable[[Connection, Key], None]
 
 
 class Share:
-    """Groups that one remover removes, one after the other, and how far it has come.
+    """Groups that one remover removes, and how far it has come.
 
     Attributes:
         left: the keys that are not known to be gone, and how much of each was got in committed units of work.
         coming_back: keys of which messages were got and certainly not committed.
-        is_done: whether all were looked for, without an error, and none is coming back.
+        is_done: whether all were looked for without an error, and none is coming back.
     """
 
     def __init__(self, keys: Iterable[Key], hidden: Container[Key] = (), note: Note = lambda *_: None) -> None:
@@ -49,23 +46,21 @@ class Share:
 
         Args:
             keys: of the groups.
-            hidden: those of which the unit of work of another process may hide the beginning.
-            note: puts the note that the beginning of a group is gone, on a connection, in syncpoint.
+            hidden: those whose beginning the unit of work of another process may hide.
+            note: puts the note that the beginning of a group is gone, in syncpoint.
         """
-        self.left = {key: Taken() for key in keys}
+        self.left = {key: GotSoFar() for key in keys}
         self._note = note
         self.coming_back: set[Key] = set()
         self.is_done = False
-        self._uncommitted: dict[Key, Taken] = {}
-        # Keys of which a lost connection may hide messages: those that are coming back, those of a commit of unknown outcome, and
-        # those of another process.
+        self._uncommitted: dict[Key, GotSoFar] = {}
+        # Keys of which a unit of work may hide messages: of a lost connection, a commit without an answer, another process.
         self._hidden = {key for key in self.left if key in hidden}
 
     def remove(self, taker: Taker, every: int) -> None:
         """Remove what is left, with a commit after ``every`` physical messages. It runs in a remover.
 
-        Raises:
-            MQIError: a call failed. Committed removals are final; the rest can be removed by another call.
+        Raises MQIError. Committed removals are final; another call removes the rest.
         """
         connection, uncommitted, at = taker.connection, 0, None
         try:
@@ -84,10 +79,10 @@ class Share:
                             connection.begin(self)
                             uncommitted = 0
         except BaseException as error:
-            # If a reply was lost, a message of the group that was being got may have been got.
+            # The group at ``at`` is among them: a message may have been got, and the reply lost.
             lost = {key for key in (*self._uncommitted, at) if key in self.left}
             self._hidden |= lost
-            # A commit with an unknown outcome may have removed them; then the next try does not find them.
+            # A commit with an unknown outcome may have removed them.
             if not isinstance(error, CommitOutcomeUnknown):
                 self.coming_back |= lost
             self._uncommitted.clear()
@@ -97,7 +92,7 @@ class Share:
 
     def _ends_within(self, key: Key) -> bool:
         """Whether the unit of work has the beginning of a group, and not its end."""
-        return key.is_group and self.left[key] == Taken() and not self._uncommitted[key].is_whole
+        return key.is_group and self.left[key] == GotSoFar() and not self._uncommitted[key].is_whole
 
     def _committed(self) -> None:
         self.left.update(self._uncommitted)
@@ -109,7 +104,7 @@ class Share:
 
 
 class Removers:
-    """The removers of a queue. All methods are called by one thread."""
+    """The removers of a queue. One thread calls all methods."""
 
     def __init__(self, connect: Callable[[], Connection], name: str, most: int, every: int) -> None:
         """Nothing is opened yet.
@@ -135,11 +130,11 @@ class Removers:
 
     @property
     def are_working(self) -> bool:
-        """Whether any of them is not at its end."""
+        """Whether any of them is at work."""
         return not all(each.done() for each in self._working)
 
     def open(self, number: int) -> bool:
-        """Let there be so many, as far as allowed; returns whether the queue was opened. Raises MQGroupsError."""
+        """Connect until there are ``number`` removers, or ``most``; returns whether any was added. Raises MQGroupsError."""
         missing = min(number, self._most) - len(self._takers)
         opening = [self._threads.submit(self._open) for _ in range(missing)]
         for error in [each.exception() for each in opening]:
@@ -156,7 +151,7 @@ class Removers:
             raise
 
     def start(self, shares: Iterable[Share]) -> None:
-        """Begin to remove; all that were opened work."""
+        """Begin to remove."""
         waiting = deque(shares)
         self._working = [self._threads.submit(self._work, taker, waiting) for taker in self._takers]
 
@@ -170,13 +165,13 @@ class Removers:
             raise
 
     def wait(self) -> Sequence[BaseException]:
-        """Wait until all are at their end; returns the errors."""
+        """Wait until all have ended; returns the errors."""
         errors = [error for each in self._working if (error := each.exception()) is not None]
         self._working = []
         return errors
 
     def close(self) -> None:
-        """Wait until all are at their end, and disconnect."""
+        """Wait until all have ended, and disconnect."""
         self.wait()
         while self._takers:
             self._takers.pop().connection.close()

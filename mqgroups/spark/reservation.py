@@ -1,19 +1,19 @@
-"""The queue of a stream, reserved for one query: browses its groups, and has processed ones removed.
+"""The queue of a stream, reserved for one query: browses its groups, and has processed groups removed.
 
-The process that plans a query's micro-batches *reserves* the queue: it opens it for exclusive input, so that no other application
-has it open for input, and exchanges that handle for one for shared input, which it keeps. So two queries cannot read one queue,
-and the removers (``removal.py``) can get from it on connections of their own, while the tasks browse. If another application has
-the queue open, this one waits: the process of a query whose driver was killed runs until its current call ends.
+The process that plans a query's micro-batches *reserves* the queue. It opens the queue for exclusive input, which fails if
+another application has it open for input. Then it exchanges that handle for one for shared input, which it keeps. So two queries
+cannot read one queue, and the removers (``removal.py``) can get on connections of their own. If another application has the queue
+open, this one waits: the process of a query whose driver was killed runs until its current call ends.
 
-The reservation also guards removal. A remover's handle is used only if this process's own handle was valid after it was opened.
-So another process can reserve the queue only when both are closed, and it waits for removers of a dead driver, or of one that is
-stopped, as it waits for the driver itself. If the connection is lost, removers disconnect before the queue is reserved again.
+The reservation also guards removal. A remover's handle is used only if this process's own handle was valid after the remover's
+was opened. So another process can reserve the queue only when the removers have closed it, too. If the connection is lost,
+removers disconnect before the queue is reserved again.
 
 A group that a remover got on a connection that was lost before MQCMIT is certain to reappear, so this module waits for it.
 
-Source: IBM MQ, topic MQOPEN, MQOO_INPUT_EXCLUSIVE (opening for browse does not count as input). Unverified on IBM MQ: that the
-handle of a client whose host is lost is released only when its heartbeats are missing (topic q015650); and that several
-connections which get by GroupId from one queue do not slow each other down.
+Source: IBM MQ, "MQOPEN", MQOO_INPUT_EXCLUSIVE (opening for browse does not count as input). Unverified on IBM MQ:
+that the handle of a client whose host is lost is released when its heartbeats are missing ("Receive timeout"); and that
+several connections that get by GroupId from one queue do not slow each other down.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.queue import Queue
+from mqgroups.connection.queue import Queue, closed_if_it_fails
 from mqgroups.connection.retry import OWNER_ACTIVE, Patience
 from mqgroups.core.to_copy import to_copy
 from mqgroups.errors import ConfigurationError, MQIError, OwnerActive
 from mqgroups.mqi import constants as mq
-from mqgroups.spark.browse import BrowsedQueue, closed_if_it_fails
+from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.errors import QueueReserved
 from mqgroups.spark.offsets import Key
 from mqgroups.spark.removal import Removers, Share
@@ -66,7 +66,7 @@ class ReservedQueue(BrowsedQueue):
             super()._open()
 
     def _reserve(self) -> Queue:
-        # Exclusive in all of a queue-sharing group, of which the count below knows one queue manager.
+        # Exclusive in a whole queue-sharing group. The count below is that of one queue manager.
         self._connection.open_queue(self.name, mq.MQOO_INPUT_EXCLUSIVE).close()
         handle = self._connection.open_queue(self.name, mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE)
         with closed_if_it_fails(handle):
@@ -76,12 +76,12 @@ class ReservedQueue(BrowsedQueue):
                     + to_copy("ALTER QLOCAL({}) SHARE", self.name)
                 )
             if int(handle.inquire(mq.MQIA_OPEN_INPUT_COUNT)) > 1:
-                # Another application did the same between the two calls. Both let go, and try again after random pauses.
+                # Another application did the same between the two calls. Both close the queue, and retry after random pauses.
                 raise OwnerActive("MQOPEN", f"queue {self.name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
         return handle
 
     def close(self) -> None:
-        """Close all handles, and disconnect the removers when they are at their end."""
+        """Wait for the removers, disconnect them, and close all handles."""
         self._removers.close()
         super().close()
         self._handle.close()
@@ -91,7 +91,7 @@ class ReservedQueue(BrowsedQueue):
         return int(self.again(lambda: self._handle.inquire(mq.MQIA_CURRENT_Q_DEPTH)))
 
     def check_apart(self, status_queue: str) -> None:
-        """Raise ConfigurationError if this is the queue ``status_queue``, also by an alias."""
+        """Raise ConfigurationError if this is the queue ``status_queue``, or an alias of it."""
         check_apart(status_queue, self._handle)
 
     # --- removal
@@ -102,14 +102,12 @@ class ReservedQueue(BrowsedQueue):
         return self._removers.are_working
 
     def remove(self, shares: Iterable[Share]) -> None:
-        """Begin to remove groups and messages; ``removed`` must be called before the next ones. Raises the same errors."""
+        """Begin to remove groups and messages. Call ``removed`` before the next ones. Raises the same errors."""
         self._shares = list(shares)
         self.again(self._start)
 
     def removed(self) -> frozenset[Key]:
-        """Wait until what was begun is removed.
-
-        Returns: the missed keys: not found, or not completely. A unit of work may hide their messages.
+        """Wait until the removers have ended; returns the missed keys: not found, or not completely.
 
         Raises:
             QueueReserved: the connection was lost, and another application has opened the queue.
@@ -118,7 +116,7 @@ class ReservedQueue(BrowsedQueue):
         try:
             self._connection.retrying(Patience(self._wait_s), OWNER_ACTIVE)(self.again, self._finish)
         except OwnerActive:
-            # Messages that a remover got have not reappeared in time. They are returned as missed.
+            # Messages that a remover got have not reappeared in time: they are missed.
             pass
         finally:
             shares, self._shares = self._shares, []
@@ -139,6 +137,6 @@ class ReservedQueue(BrowsedQueue):
     def _start(self) -> None:
         shares = [share for share in self._shares if not share.is_done]
         if self._removers.open(len(shares)):
-            # Their handles count from here on: nobody else had reserved the queue when they were opened.
+            # If this succeeds, nobody else had reserved the queue when the removers opened it.
             self._handle.inquire(mq.MQIA_CURRENT_Q_DEPTH)
         self._removers.start(shares)

@@ -1,20 +1,26 @@
-"""Messages as rows: the columns of a read, and Arrow record batches of limited size.
+"""Messages as rows: the columns of a read, message properties, and Arrow record batches of limited size.
 
-A record batch is yielded when its data reaches 4 MiB, so a worker never holds more than that and one message.
-pyarrow is imported when batches are made.
+A record batch is yielded when its data reaches 4 MiB, so a worker never holds more than that and one message. pyarrow is imported
+when the first one is made.
+
+With ``MQGMO_PROPERTIES_FORCE_MQRFH2`` one MQGET returns the data and all properties; with a message handle each property takes a
+call. Names of properties follow MQINQMP: nested folders are joined with dots, and ``usr`` is left out; unverified on IBM MQ for
+folders other than ``usr`` and ``jms``. Source: IBM MQ, "MQRFH2", "Property names".
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mqgroups.mqi import constants as mq
+from mqgroups.mqi import rfh2
 from mqgroups.mqi import structures as st
-from mqgroups.spark.headers import RF_HEADER_2, format_text, taken_off
+from mqgroups.mqi.property_folders import elements
 from mqgroups.spark.options import SourceOptions
 
 if TYPE_CHECKING:
@@ -52,6 +58,18 @@ _EPOCH = date(1970, 1, 1).toordinal()
 _BATCH_BYTES = 4 * 1024 * 1024
 # A limit on rows, because each row costs a few machine words besides its data.
 _MOST_ROWS = 10_000
+_RF_HEADER_2 = "MQHRF2"
+_HEX = re.compile("[0-9A-Fa-f]*")
+
+
+class Headed(NamedTuple):
+    """A message's data behind its MQRFH2, the header's description of that data, and the properties: bytes, text as UTF-8."""
+
+    data: bytes
+    encoding: int
+    ccsid: int
+    format: str | None
+    properties: dict[str, bytes | None]
 
 
 def columns(options: SourceOptions) -> dict[str, str]:
@@ -133,7 +151,7 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
     data = message.data
     name = format_text(format_name)
     headers: dict[str, bytes | None] = {}
-    if options.include_headers and name == RF_HEADER_2:
+    if options.include_headers and name == _RF_HEADER_2:
         headed = taken_off(data, encoding, ccsid)
         if headed is not None:
             data, encoding, ccsid, name, headers = headed
@@ -161,6 +179,44 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
     if options.include_headers:
         row += (list(headers.items()),)
     return row
+
+
+def taken_off(data: bytes, encoding: int, ccsid: int) -> Headed | None:
+    """Separate the MQRFH2 at the start of ``data``; ``None`` if there is no MQRFH2 that can be read.
+
+    ``encoding`` and ``ccsid`` are those of the message descriptor.
+    """
+    header = rfh2.header(data, encoding, ccsid)
+    if header is None:
+        return None
+    properties: dict[str, bytes | None] = {}
+    for folder in header.folders:
+        properties.update(_properties(folder))
+    encoding, ccsid, format_name = header.describes
+    return Headed(data[header.length :], encoding, ccsid, format_text(format_name), properties)
+
+
+@lru_cache
+def format_text(format_name: bytes) -> str | None:
+    """Return a format, or another name in the MQMD; ``None`` if it is not ASCII, so that it could not be put again."""
+    name = format_name.split(b"\0", 1)[0].rstrip(b" ")
+    return name.decode("ascii") if name.isascii() else None
+
+
+def _properties(folder: str) -> dict[str, bytes | None]:
+    """Return the properties of one folder of any kind; empty if the folder cannot be read."""
+    try:
+        return {name: _bytes(attributes, text) for name, attributes, text in elements(folder)}
+    except ValueError:
+        return {}
+
+
+def _bytes(attributes: dict[str, str], text: str) -> bytes | None:
+    if attributes.get("xsi:nil") == "true":
+        return None
+    if attributes.get("dt") == "bin.hex" and not len(text) % 2 and _HEX.fullmatch(text):
+        return bytes.fromhex(text)
+    return text.encode()
 
 
 def _batch(pyarrow: Any, rows: list[tuple[Any, ...]], arrow_schema: Any) -> RecordBatch:

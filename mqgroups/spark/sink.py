@@ -4,18 +4,18 @@
     driver    commit()      complete_batch                                       puts the high-water mark, removes the records
               abort()       nothing: attempts may still be running
 
-A task may run several times, also at the same time, and Spark lets all of them write. The records on the status queue decide
-which attempt puts a group (``core.claim``). This module only identifies the batch:
+A task may run several times, also at the same time, and Spark lets all attempts write. The records on the status queue decide
+which attempt puts a group (``core.claim``). This module identifies the batch:
 
               sink                             batch                       run
     stream    the query's id (checkpoint)      the micro-batch's number    made for each execution of the micro-batch
     batch     txnAppId, or a new id            txnVersion, or 0            made for each write
 
-The ids of query and micro-batch come from the task's local properties, which are internal to Spark, but have existed for long. If
-they are not set, the task fails. A batch write is not identified by them, because two writes in one foreachBatch are two batches.
-But its high-water mark says which query it belongs to, which run of it, and which write. So a new checkpoint, whose micro-batches
-begin at 0 again, and a second write of the same name in one foreachBatch are told from a repetition: as that they would put
-nothing, and the source would remove what it has read.
+The ids of query and micro-batch come from the task's local properties, which are internal to Spark, but old. If they are not set,
+the task fails. They do not identify a batch write, because two writes in one foreachBatch are two batches. But its high-water
+mark names its query, the query's run, and the write. So two things are told from a repetition: a new checkpoint, whose
+micro-batches begin at 0 again, and a second write of the same name in one foreachBatch. A repetition puts nothing, and the source
+would then remove groups that are not written.
 """
 
 from __future__ import annotations
@@ -54,19 +54,18 @@ _QUERY_ID = "sql.streaming.queryId"
 _BATCH_ID = "streaming.sql.batchId"
 # Of a query, the id of its run.
 _JOB_GROUP = "spark.jobGroup.id"
-# So that large messages do not fill the queue manager's log.
+# Large messages should not fill the queue manager's log.
 _BYTES_IN_A_UNIT_OF_WORK = 8 * 1024 * 1024
 _DAY_S = 24 * 60 * 60
 
 
 @dataclass(frozen=True)
 class Batch(WriterCommitMessage):
-    """The batch that a task's rows belong to; each task sends it to the driver.
+    """The batch that a task's rows belong to. Each task sends it to the driver.
 
     Attributes:
         sink, number: they identify it.
-        query, query_run: for a batch write, the id of the query whose foreachBatch writes it, and that of the query's run;
-            ``None`` if there is none.
+        query, query_run: the ids of the query whose foreachBatch writes the batch, and of the query's run; else ``None``.
     """
 
     sink: str
@@ -76,7 +75,7 @@ class Batch(WriterCommitMessage):
 
 
 class _GroupWriter:
-    """The common base of batch and stream writers. It holds values only, because the driver pickles it for the tasks."""
+    """The common base of batch and stream writers. It holds only values, because the driver pickles it for the tasks."""
 
     def __init__(self, schema: StructType, options: SinkOptions, overwrite: bool) -> None:
         if overwrite:
@@ -124,7 +123,7 @@ class _GroupWriter:
                             "query's id in it, and start the query again with the same checkpoint",
                             "another-query",
                         )
-                    # The rows are not even taken, so Spark does not compute them, except what is before a shuffle.
+                    # No row is taken, so Spark computes only what is before a shuffle.
                     extra = self._log_fields()
                     _log.warning(
                         "batch %d of %s was completed earlier; nothing is put", batch.number, batch.sink, extra=extra
@@ -181,7 +180,7 @@ class GroupBatchWriter(_GroupWriter, DataSourceArrowWriter):
         self._complete(messages, can_be_repeated=self._options.txn_app_id is not None)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - they are not needed
-        """Log the failure only: a late attempt may still put, and the next one resumes."""
+        """Log the failure. A late attempt may still put, and the next one resumes."""
         sink, queue = self._batch.sink, self._options.queue
         _log.warning("write %s to queue %s failed; its status records are kept", sink, queue, extra=self._log_fields())
 
@@ -202,7 +201,7 @@ class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
         self._complete(messages)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803 - Spark's
-        """Log the failure only: a late attempt may still put, and Spark will repeat the micro-batch."""
+        """Log the failure. A late attempt may still put, and Spark repeats the micro-batch."""
         queue = self._options.queue
         _log.warning(
             "micro-batch %d to queue %s failed; its status records are kept", batchId, queue, extra=self._log_fields()
@@ -210,12 +209,12 @@ class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
 
 
 def mark_expires_s(keep_mark_days: int | None, *, can_be_repeated: bool) -> int | None:
-    """Return how long the mark of a completed batch is kept, seconds; ``None``: for ever, until the next batch is completed.
+    """Return how long the mark of a completed batch is kept, seconds; ``None``: until the next batch is completed.
 
-    Without its mark a batch that is repeated is put a second time. Only the user knows how long a query or job may stand still
-    and then repeat its last batch, so the mark expires only if the user says so. A write without txnAppId is repeated only by
-    late attempts of its own tasks, for which a day is long. The queue manager counts the time and removes the mark (Expiry in
-    MQMD): that takes no clock of the driver's and no authority, and touches no mark of another sink.
+    Without its mark a repeated batch is put a second time. Only the user knows how long a query or job may stand still and then
+    repeat its last batch, so by default the mark does not expire. A write without txnAppId is repeated only by late attempts of
+    its own tasks, for which a day is long. The queue manager removes the mark (Expiry in MQMD), so no clock of the driver and no
+    authority is needed.
     """
     if keep_mark_days is not None:
         return keep_mark_days * _DAY_S

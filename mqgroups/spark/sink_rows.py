@@ -1,9 +1,9 @@
 """Rows as message groups: the columns that a DataFrame may have, and the conversion of record batches to groups.
 
-Spark gives a sink rows in no order, so this module keeps all rows of a task and sorts them, as Arrow keeps and sorts them: 64 MiB
-in memory, the rest in a file among Spark's local files, which has no name and ends with the task. Only a partition that is one
-group and needs no sorting is put while it is read. A repeated batch has to put a group's rows in the same order; so two rows of a
-group with the same place in it are refused.
+Spark gives a sink rows in no order. So this module keeps all rows of a task and has Arrow sort them: 64 MiB in memory, the rest
+in a file without a name among Spark's local files, which ends with the task. A partition that is one group and needs no sorting
+is put while it is read. A repeated batch must put a group's rows in the same order, so two rows with the same place in a group
+are refused.
 
 Columns; only ``value`` and the column of the group are required:
 
@@ -65,8 +65,7 @@ class Columns:
         key: the column of the group; ``None`` makes a group of each partition.
         order: the column that orders a group; ``None`` keeps the order of the rows.
         given: which of the other columns the DataFrame has.
-        format: the MQMD's Format for rows without one.
-        priority: the priority for rows without one.
+        format, priority: for rows without one.
     """
 
     key: str | None
@@ -76,7 +75,7 @@ class Columns:
     priority: int | None
 
 
-class Group(NamedTuple):
+class GroupOfRows(NamedTuple):
     """A group to be put. ``messages`` can be iterated once only."""
 
     key: str
@@ -85,11 +84,7 @@ class Group(NamedTuple):
 
 
 def columns_of(schema: StructType, options: SinkOptions) -> Columns:
-    """Return the columns that hold the parts of a message, for a DataFrame of this schema.
-
-    Raises:
-        WriteRefused: a column is missing, has the wrong type, or would not be written.
-    """
+    """Return the columns that hold the parts of a message; raises WriteRefused if one is missing, of a wrong type, or unknown."""
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     kinds = {field.name: field.dataType.typeName() for field in schema.fields}
     key = options.group_by or _DEFAULT_KEY
@@ -130,12 +125,11 @@ def columns_of(schema: StructType, options: SinkOptions) -> Columns:
     )
 
 
-def groups_of(batches: Iterable[pyarrow.RecordBatch], columns: Columns, partition: int) -> Iterator[Group]:
+def groups_of(batches: Iterable[pyarrow.RecordBatch], columns: Columns, partition: int) -> Iterator[GroupOfRows]:
     """Yield the groups of a task's rows, with the rows of each key together and in order.
 
-    Raises:
-        WriteRefused: a row has null as key, sort value or data, or a value that Python cannot hold; or two rows of a group have
-            the same sort value.
+    Raises WriteRefused if a row has null as key, sort value or data, or a value that Python cannot hold; or if two rows of a
+    group have the same sort value.
     """
     if columns.key is None and columns.order is None:
         tables = (_Rows(pyarrow.Table.from_batches([batch]), columns) for batch in batches)
@@ -148,7 +142,7 @@ def groups_of(batches: Iterable[pyarrow.RecordBatch], columns: Columns, partitio
         if table is None:
             return
         rows = _Rows(table, columns)
-        # In the order of the keys, so that all attempts at the same rows put the groups in the same order.
+        # In the order of the keys, which is the same in all attempts.
         for key, places in groupby(rows.sorted(), lambda at: rows.key(at, str(partition))):
             of_group = ((rows, at) for at in places)
             yield _group(key, next(of_group), of_group, columns)
@@ -178,7 +172,7 @@ def _kept(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table | No
 
 
 class _Rows:
-    """Rows in a table, none of which lacks what every message needs."""
+    """The rows of a table. Each has a key, a place in its group, and data."""
 
     def __init__(self, table: pyarrow.Table, columns: Columns) -> None:
         self._columns = columns
@@ -195,10 +189,7 @@ class _Rows:
         return int(self._table.num_rows)
 
     def value(self, name: str, at: int) -> Any:
-        """Return a value, ``None`` if there is no such column.
-
-        Spark's strings may have bytes that are not UTF-8, and its times more years than Python's.
-        """
+        """Return a value, ``None`` if there is no such column. Spark's strings may not be UTF-8, its years beyond Python's."""
         if name not in self._values:
             return None
         try:
@@ -220,7 +211,7 @@ class _Rows:
         return key.hex() if isinstance(key, bytes) else str(key)
 
     def sorted(self) -> Iterator[int]:
-        """Return where the rows are, by key and place in the group; raises WriteRefused if two have the same place."""
+        """Return the rows' numbers, by key and place in the group; raises WriteRefused if two have the same place."""
         indices = compute.sort_indices(self._table, sort_keys=[(name, "ascending") for name in self._places])
         if self._columns.order is not None:
             places = self._table.select(self._places).take(indices)
@@ -237,14 +228,14 @@ class _Rows:
         return (each.as_py() for each in indices)
 
     def _told(self, at: int, known: Iterable[str] | None = None) -> str:
-        """Return the place of a row in words, as far as it is ``known``."""
+        """Return the place of a row in words; ``known``: which columns are."""
         names = self._places if known is None else list(known)
         key, order = self._columns.key, self._columns.order
         group = f" of group {self.key(at, '')!r}" if key in names else ""
         return group + (f" with {order} {self.value(order, at)}" if order is not None and order in names else "")
 
 
-def _group(key: str, first: tuple[_Rows, int], others: Iterable[tuple[_Rows, int]], columns: Columns) -> Group:
+def _group(key: str, first: tuple[_Rows, int], others: Iterable[tuple[_Rows, int]], columns: Columns) -> GroupOfRows:
     priority = first[0].value("priority", first[1])
 
     def messages() -> Iterator[BatchMessage]:
@@ -266,7 +257,7 @@ def _group(key: str, first: tuple[_Rows, int], others: Iterable[tuple[_Rows, int
 
     if priority is not None and priority not in range(10):
         raise WriteRefused(f"group {key!r} has priority {priority}; it must be 0 to 9", "row")
-    return Group(key, columns.priority if priority is None else priority, messages())
+    return GroupOfRows(key, columns.priority if priority is None else priority, messages())
 
 
 def _listed(names: Iterable[str]) -> str:

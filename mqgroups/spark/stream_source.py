@@ -1,8 +1,7 @@
 """The stream source: reads complete groups as they arrive, and removes them when Spark has processed them.
 
-Spark uses one object of this class in one process for as long as the query runs, and pickled copies in the tasks that read.
-Others decide: ``arrivals.py`` which groups are new, ``manifests.py`` which ones were planned and what can be removed,
-``offsets.py`` how many fit. This module carries it out:
+Spark uses one reader in one process for as long as the query runs, and pickled copies in the tasks that read. ``arrivals.py``
+decides which groups are new, ``manifests.py`` which can be removed, ``offsets.py`` how many fit. This module carries it out:
 
     getDefaultReadLimit()   reserve the queue
     latestOffset(start)     find new groups, put their manifest  → the next offset; or start, and begin to remove its groups
@@ -10,17 +9,17 @@ Others decide: ``arrivals.py`` which groups are new, ``manifests.py`` which ones
     read(bundle)            browse each group, then put a sign     in tasks
     commit(end)             begin to remove the groups of end      removers do it meanwhile (``removal.py``)
 
-A micro-batch that is repeated after a crash has the same ``end``, so it has the same groups. They are still on the queue, because
+A micro-batch that is repeated after a crash has the same ``end``, and so the same groups. They are still on the queue, because
 only groups of a finished micro-batch are removed. Spark calls ``commit(end)`` only when there is a next micro-batch. But it calls
-``latestOffset(start)`` when the micro-batch that ended at ``start`` is finished; so if no other group is there, that call removes
-it. An idle query, and one under availableNow, leaves the queue empty. Asynchronous progress tracking would break that: with it
-Spark calls ``latestOffset`` earlier.
+``latestOffset(start)`` only when the micro-batch that ended at ``start`` is finished; so if no other group is there, that call
+removes its groups. So an idle query, and one under availableNow, leaves the queue empty. Asynchronous progress tracking would
+break that: with it Spark calls ``latestOffset`` earlier.
 
-Of several groups with one GroupId, one is read and removed after the other.
+Several groups with one GroupId are read and removed one after the other.
 
-A group that was to be removed and is not found is remembered (``manifests.py``), because it may reappear. IBM does not document
-how long that can take: a queue manager begins to back out when it closes the handles of a dead connection, and this process has
-waited for that. ``COMES_BACK_WITHIN_S`` is assumed to be longer.
+A group that is not found when it is to be removed may reappear, so ``manifests.py`` remembers it. IBM does not document how long
+that can take: a queue manager begins to back out when it closes the handles of a dead connection, which this process has
+waited for. ``COMES_BACK_WITHIN_S`` is assumed to be long enough.
 """
 
 from __future__ import annotations
@@ -33,16 +32,16 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSourceStreamReader
 
 from mqgroups.errors import ConfigurationError
 from mqgroups.spark.ahead import Ahead
 from mqgroups.spark.arrivals import Arrivals
-from mqgroups.spark.batch_source import Bundle, read_bundle
-from mqgroups.spark.connections import connected, lent
+from mqgroups.spark.batch_source import Bundle, BundleReader
+from mqgroups.spark.connections import connected
 from mqgroups.spark.errors import CheckpointUnusable
-from mqgroups.spark.failures import rows_told_briefly, told_briefly
-from mqgroups.spark.manifest_queue import ManifestQueue, put_note, put_sign
+from mqgroups.spark.failures import told_briefly
+from mqgroups.spark.manifest_queue import ManifestQueue
 from mqgroups.spark.manifests import Manifests
 from mqgroups.spark.offsets import Limits, Offset, Planned, admitted
 from mqgroups.spark.older import ReadMaxRows, SupportsTriggerAvailableNow
@@ -50,33 +49,33 @@ from mqgroups.spark.options import SourceOptions
 from mqgroups.spark.removal import Removers, Share
 from mqgroups.spark.reservation import ReservedQueue
 from mqgroups.spark.rows import put_time_us
+from mqgroups.spark.signs import put_note
 from mqgroups.telemetry import logs
 from mqgroups.telemetry.place import Place
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch
     from pyspark.sql.streaming.datasource import ReadLimit
 
     from mqgroups.connection.connection import Connection
 
 _log = logging.getLogger("mqgroups.spark")
 
-# Counting the messages of a group takes a call, or several. In a micro-batch with more groups their sizes even out.
+# To count the messages of a group takes at least one call. In a micro-batch with more groups, sizes even out.
 _MOST_COUNTED = 1000
 _SOURCE_BYTES, _MANIFEST_BYTES = 24, 16
 
 
-class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads the groups that arrive on a queue."""
 
     def __init__(self, options: SourceOptions) -> None:
-        self._options = options
+        super().__init__(options)
         self._q_mgr: Connection | None = None
         self._reservation: tuple[ReservedQueue, Manifests, Arrivals] | None = None
         self._ahead = Ahead()
         # The manifests whose groups are being removed.
         self._removing: tuple[str, ...] = ()
-        # The number of messages of the last group, as a guess: groups often have the same size.
+        # How many messages the last group had. Groups often have the same size.
         self._messages = 1
 
     @told_briefly
@@ -89,8 +88,8 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         """Return ``maxGroupsPerTrigger`` as Spark's limit on rows, which counts groups here. Raises QueueReserved.
 
-        Spark asks for it before it reads its log. So the queue is reserved by then: what another driver did with this checkpoint
-        while this one waited for it is in the log that this one reads.
+        Spark asks for it before it reads its log. So this call reserves the queue: if it has to wait for another driver of this
+        checkpoint, Spark then reads the log as that driver has left it.
         """
         self._reserved()
         return self._default_limit
@@ -119,7 +118,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self._remove(offset)
             if arrivals.wait_for_removal:
                 self._note_removed(wait=True)
-                # Those that others with their GroupId have held.
+                # Groups that were held by the removed ones.
                 groups = self._groups_of(arrivals.found(manifests), limits)
         groups = groups or self._groups_of(arrivals.next_ones(manifests, self._options.poll_timeout_ms), limits)
         if not groups:
@@ -133,10 +132,10 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @told_briefly
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Return what waits, for the query's progress (``sources[0].latestOffset``); Spark asks after each ``latestOffset``.
+        """Return the lag, for the query's progress (``sources[0].latestOffset``). Spark asks after each ``latestOffset``.
 
-        Of complete groups in no micro-batch: ``waiting``, how many were found, and ``oldest``, when the oldest of them was put.
-        ``incomplete``: when the first message on the queue was put, if its group is not complete. ``unfinished``: groups of
+        Of complete groups in no micro-batch: ``waiting``, how many have been found, and ``oldest``, when the oldest of them was
+        put. ``incomplete``: when the first message on the queue was put, if its group is not complete. ``unfinished``: groups in
         micro-batches that are not removed. ``depth``: all messages on the queue.
         """
         queue, manifests, arrivals = self._reserved()
@@ -156,8 +155,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @told_briefly
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Bundle]:
-        """Return the bundles of the micro-batch that ends at ``end``; empty if it also begins there."""
-        # When a query restarts with an unfinished micro-batch, Spark calls this first.
+        """Return the bundles of the micro-batch that ends at ``end``. With an unfinished one, Spark calls this first."""
         _, manifests, _ = self._reserved()
         if Offset.from_json(start).seq == Offset.from_json(end).seq:
             return []
@@ -169,13 +167,9 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._ahead.begin(self._look_ahead())
         return bundles
 
-    @rows_told_briefly
-    def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
-        """Yield the rows of one bundle; then put the sign that all were read."""
-        yield from read_bundle(partition, self._options)
-        if isinstance(partition, Bundle) and partition.sign is not None:
-            with lent(self._options.connection) as q_mgr:
-                put_sign(q_mgr, self._options.status_queue, *partition.sign)
+    def __reduce__(self) -> tuple[type[BundleReader], tuple[SourceOptions]]:
+        # A task gets the part that reads, and does not import the others: that halves its time to start.
+        return BundleReader, (self._options,)
 
     @told_briefly
     def commit(self, end: dict[str, Any]) -> None:
@@ -184,7 +178,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._remove(Offset.from_json(end))
 
     def stop(self) -> None:
-        """Wait for the removal, and disconnect. Spark does not always call this; the end of the process is a crash then."""
+        """Wait for the removal, and disconnect. If Spark does not call this, the process ends as in a crash."""
         if self._q_mgr is None or self._reservation is None:
             return
         self._ahead.end()
@@ -224,22 +218,22 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return Limits(limit.max_rows, self._options.max_messages_per_trigger)
 
     def _groups_of(self, heads: Iterable[Planned], limits: Limits) -> Sequence[Planned]:
-        """Return the groups of the next micro-batch, of those with these heads."""
+        """Return the groups of the next micro-batch, chosen from these heads."""
         _, _, arrivals = self._opened
         groups = [arrivals.latest(planned) for planned in list(admitted(self._candidates(heads, limits), limits))]
         if len(groups) <= _MOST_COUNTED or limits.messages is not None:
             return groups
-        # Those that were counted would weigh more than the others.
+        # Otherwise the counted ones would weigh more than the others.
         return [Planned(planned.key, 0) for planned in groups]
 
     def _candidates(self, heads: Iterable[Planned], limits: Limits) -> Iterator[Planned]:
-        """Yield the groups of these heads, counted, except those that only look complete."""
+        """Yield the groups of these heads, counted, without those that only look complete."""
         queue, _, arrivals = self._opened
         for number, planned in enumerate(heads):
             counted = planned
             if number < _MOST_COUNTED or limits.messages is not None:
                 counted = queue.counted(planned, self._messages)
-                # It is complete with messages of another group that has its GroupId; or another application has it for a moment.
+                # It looks complete because of another group with its GroupId; or another application has it for a moment.
                 if not counted.messages and queue.beginning(counted) is None:
                     arrivals.refuse(planned.key)
                     continue
@@ -248,14 +242,14 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             yield counted
 
     def _look_ahead(self) -> Iterator[object]:
-        """Find and count the groups of the next micro-batch, and find those behind them; all of them wait."""
+        """Find and count the groups of the next micro-batch, and find the groups behind them."""
         _, manifests, arrivals = self._opened
         limits = self._limits(self._default_limit)
         yield from admitted(self._candidates(arrivals.found(manifests), limits), limits)
         yield from arrivals.look_on(manifests)
 
     def _remove(self, offset: Offset) -> None:
-        """Begin to remove the groups up to ``offset``, when what was begun before is removed. Raises CheckpointUnusable."""
+        """Wait for the removal before, and begin to remove the groups up to ``offset``. Raises CheckpointUnusable."""
         self._note_removed(wait=True)
         queue, manifests, _ = self._opened
         manifests.learn(offset)
@@ -273,7 +267,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise unread
 
     def _note_removed(self, *, wait: bool) -> bool:
-        """Mark what was removed; returns false if removers are at work and are not waited for."""
+        """Mark the removed groups. Returns false if removers are at work and ``wait`` is false."""
         queue, manifests, arrivals = self._opened
         if queue.is_removing and not wait:
             return False
@@ -284,7 +278,7 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return True
 
     def _reserved(self) -> tuple[ReservedQueue, Manifests, Arrivals]:
-        """Return the queue with what is known of its groups; connect and open it on first use. Nothing is done ahead any more."""
+        """End the work ahead, and return the queue with what is known of its groups; connect and reserve it on first use."""
         self._ahead.end()
         if self._reservation is None:
             q_mgr = connected(self._options.connection)
@@ -312,9 +306,9 @@ class GroupStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 class ReaderWithoutLimits(GroupStreamReader):
-    """The same for a Spark that gives ``latestOffset`` neither start nor limit (4.0 and 4.1).
+    """The same for Spark 4.0 and 4.1, which call ``latestOffset`` without start and limit.
 
-    It calls ``partitions(start, end)`` for each micro-batch; when a query starts again, it first calls ``partitions(seen, seen)``
+    Spark calls ``partitions(start, end)`` for each micro-batch, and ``partitions(seen, seen)`` first when a query starts again,
     with the last offset of its log. So the next micro-batch starts at the last ``end``, or at the beginning.
     """
 
@@ -322,11 +316,11 @@ class ReaderWithoutLimits(GroupStreamReader):
 
     @told_briefly
     def latestOffset(self, start: object = None, limit: object = None) -> dict[str, Any]:  # noqa: ARG002, N802 - Spark's
-        """Return the offset of the next micro-batch, or where Spark is if no group arrives."""
+        """Return the offset of the next micro-batch, or the last one if no group arrives."""
         self._at = self._at or self._beginning
         at = self._at.to_json()
         if (following := super().latestOffset(at, self._default_limit)) == at:
-            # With availableNow there is no other call.
+            # Under availableNow there is no other call.
             self._note_removed(wait=True)
         return following
 
@@ -351,6 +345,6 @@ class ReaderWithoutLimits(GroupStreamReader):
 
 
 def _shown(stamps: Iterable[str]) -> str | None:
-    """Return the first of several PutDates and PutTimes, as Spark shows its own timestamps; ``None`` if none is a time."""
+    """Return the earliest of these PutDates and PutTimes, as Spark shows timestamps; ``None`` if none is valid."""
     times_us = [us for each in stamps if (us := put_time_us(each.encode("latin-1"))) is not None]
     return datetime.fromtimestamp(min(times_us) / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if times_us else None

@@ -1,10 +1,10 @@
 """Gets the messages of a group from a queue, in syncpoint: those that ``browse.py`` reads, in the same order, without their data.
 
-Applications may use a GroupId more than once, so a group is got from its first message on, which is known by its MsgId and put
-time, and each number once, as it is read. If the first message is gone, the rest goes too, up to the next first message, which
-begins another group; but not while the first message may only be hidden.
+Applications may use a GroupId more than once. So a group is got from its first message on, which is known by its MsgId and put
+time, and each number once. If the first message is gone, the rest is got too, up to the next first message, which begins another
+group. If the first message may only be hidden, the rest stays.
 
-Not here: commits, and what becomes of a group that is not there (``removal.py``).
+Not here: commits, and what happens to a group that is not there (``removal.py``).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import logging
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from mqgroups.connection.connection import Connection
 from mqgroups.errors import MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.spark.browse import DESCRIPTOR_ONLY, begins, is_head, is_marked_last, key_of, lies_alone, match_of_heads
+from mqgroups.spark.browse import DESCRIPTOR_ONLY, begins, is_head, key_of, match_of_heads
 from mqgroups.spark.offsets import Key
 from mqgroups.telemetry import logs
 
@@ -34,7 +34,7 @@ _Physical: TypeAlias = "tuple[bytes, int]"
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class GotSoFar:
     """How much of a group was got: the number of logical messages whose end was got, the number of the group's last message (0 if
     unknown), and how many bytes of segments before those ends are missing."""
 
@@ -51,26 +51,23 @@ class Taken:
         """Whether it is one logical message, completely."""
         return self.messages == 1 and self.missing == 0
 
-    def and_also(self, md: bytes, length: int) -> Taken:
+    def and_also(self, md: bytes, length: int) -> GotSoFar:
         """Return the counts with one more physical message."""
         flags = st.long_at(md, st.MD_MSG_FLAGS)
         messages, last, missing = self.messages, self.last, self.missing
         if flags & mq.MQMF_SEGMENT:
             missing -= length
+            if flags & mq.MQMF_LAST_SEGMENT:
+                missing += st.long_at(md, st.MD_OFFSET) + length
         if not flags & mq.MQMF_SEGMENT or flags & mq.MQMF_LAST_SEGMENT:
             messages += 1
-            missing += st.long_at(md, st.MD_OFFSET) + length if flags & mq.MQMF_SEGMENT else 0
         if flags & mq.MQMF_LAST_MSG_IN_GROUP or not flags & mq.MQMF_MSG_IN_GROUP:
             last = st.long_at(md, st.MD_MSG_SEQ_NUMBER)
-        return Taken(messages, last, missing)
+        return GotSoFar(messages, last, missing)
 
 
 class Taker:
-    """A queue that is open for shared input, on a connection that nobody else uses and that is not remade.
-
-    Attributes:
-        connection: commits what is got.
-    """
+    """A queue that is open for shared input, on a ``connection`` that only the taker uses, and that is not remade when lost."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         """Open the queue. Raises MQIError."""
@@ -78,18 +75,18 @@ class Taker:
         self._head_match = match_of_heads(connection)
         self._queue = connection.open_queue(name, _OPEN_OPTIONS)
 
-    def take(self, key: Key, got: Taken, *, may_be_hidden: bool = False) -> Iterator[_Physical]:
+    def take(self, key: Key, got: GotSoFar, *, may_be_hidden: bool = False) -> Iterator[_Physical]:
         """Get the physical messages of a group, or the messages outside groups, in syncpoint, except those that were ``got``.
 
-        ``may_be_hidden``: if the first message is not there, and was not got, it may reappear, so the rest stays with it.
+        ``may_be_hidden``: a first message that is not there and was not got may reappear, so the rest stays.
         """
         if not key.is_group:
             yield from self._take_alike(key, key.copies - got.messages)
             return
         number, is_first, ended = 1, True, False
-        if not lies_alone(key, lambda gmo: self._queue.get_descriptor(st.md(group_id=key.identifier), gmo)):
-            found = self._browse(_BY_GROUP_ID | self._head_match, group_id=key.identifier, msg_seq_number=1)
-            is_first = found is not None and begins(found[0], key)
+        if not self._lies_alone(key):
+            first = next(self._heads(key), None)
+            is_first = first is not None and begins(first[0], key)
             number = yield from self._take_as_they_lie(key)
             ended = number == 0
         while is_first and not ended:
@@ -99,24 +96,36 @@ class Taker:
             number, ended = number + 1, part.last > 0
         if ended:
             self._tell_what_is_left(key)
-        elif is_first or (number == 1 and (got != Taken() or not may_be_hidden)):
+        elif is_first or (number == 1 and (got != GotSoFar() or not may_be_hidden)):
             yield from self._take_rest(key)
+
+    def _lies_alone(self, key: Key) -> bool:
+        """Whether the first message with the GroupId begins the group, and its next segment or message number 2 follows directly.
+
+        It is so nearly always, and then the first message on the queue with a number is that of the group.
+        """
+        found = self._with_group_id(key)
+        first = next(found, None)
+        if first is None or not begins(first[0], key):
+            return False
+        second = None if _is_marked_last(first[0]) else next(found, None)
+        return second is None or (not is_head(second[0]) and st.long_at(second[0], st.MD_MSG_SEQ_NUMBER) <= 2)
 
     def _place_of_head(self, key: Key) -> int | None:
         """Return how many messages with the GroupId lie before the one that begins the group, as ``messages`` reads it."""
         place = None
-        for at, (md, _) in enumerate(self._browsed(_BY_GROUP_ID, group_id=key.identifier)):
+        for at, (md, _, _) in enumerate(self._with_group_id(key)):
             if begins(md, key) if place is None else is_head(md):
                 place = at
-                if is_marked_last(md):
+                if _is_marked_last(md):
                     break
             elif place is not None and st.long_at(md, st.MD_MSG_SEQ_NUMBER) == 2:
                 break
         return place
 
-    def _take_number(self, key: Key, number: int) -> Generator[_Physical, None, Taken]:
+    def _take_number(self, key: Key, number: int) -> Generator[_Physical, None, GotSoFar]:
         """Get the first message with a number, or its segments; returns what was got, with no message if it is not whole."""
-        part = Taken()
+        part = GotSoFar()
         md = st.md(group_id=key.identifier, msg_seq_number=number)
         while not part.is_message:
             taken = self._queue.get_descriptor(md, _REMOVE_BY_NUMBER)
@@ -131,8 +140,8 @@ class Taker:
         place = self._place_of_head(key)
         if place is None:
             return 1
-        number, part = 1, Taken()
-        for md, _ in islice(self._browsed(_BY_GROUP_ID, group_id=key.identifier), place, None):
+        number, part = 1, GotSoFar()
+        for md, _, _ in islice(self._with_group_id(key), place, None):
             if st.long_at(md, st.MD_MSG_SEQ_NUMBER) != number:
                 continue
             for taken in self._take_under_cursor():
@@ -141,18 +150,19 @@ class Taker:
             if part.is_message:
                 if part.last:
                     return 0
-                number, part = number + 1, Taken()
+                number, part = number + 1, GotSoFar()
         return number
 
     def _take_rest(self, key: Key) -> Iterator[_Physical]:
         """Get the rest of a group: the messages before those of the next group with its GroupId."""
-        for md, _ in self._browsed(_BY_GROUP_ID, group_id=key.identifier):
+        for md, _, _ in self._with_group_id(key):
             if is_head(md):
                 return
             yield from self._take_under_cursor()
 
     def _take_alike(self, key: Key, copies: int) -> Iterator[_Physical]:
-        for md, _ in self._browsed(mq.MQMO_MATCH_MSG_ID, msg_id=key.identifier) if copies else ():
+        found = self._queue.browse_descriptors(st.md(msg_id=key.identifier), mq.MQMO_MATCH_MSG_ID)
+        for md, _, _ in found if copies else ():
             if key_of(md) == key:
                 for taken in self._take_under_cursor():
                     yield taken
@@ -171,21 +181,18 @@ class Taker:
         if taken is not None:
             yield taken[0], taken[2]
 
-    def _browsed(self, match: int, **fields: Any) -> Iterator[_Physical]:
-        step = mq.MQGMO_BROWSE_FIRST
-        while (found := self._browse(match, step, **fields)) is not None:
-            yield found
-            step = mq.MQGMO_BROWSE_NEXT
+    def _with_group_id(self, key: Key) -> Iterator[tuple[bytes, bytes, int]]:
+        """Browse the physical messages with a group's GroupId."""
+        return self._queue.browse_descriptors(st.md(group_id=key.identifier), _BY_GROUP_ID)
 
-    def _browse(self, match: int, step: int = mq.MQGMO_BROWSE_FIRST, **fields: Any) -> _Physical | None:
-        found = self._queue.get_descriptor(st.md(**fields), st.gmo(step | DESCRIPTOR_ONLY, match_options=match))
-        return None if found is None else (found[0], found[2])
+    def _heads(self, key: Key, options: int = 0) -> Iterator[tuple[bytes, bytes, int]]:
+        """Browse the first messages with a group's GroupId."""
+        md = st.md(group_id=key.identifier, msg_seq_number=1)
+        return self._queue.browse_descriptors(md, _BY_GROUP_ID | self._head_match, options)
 
     def _tell_what_is_left(self, key: Key) -> None:
-        found = self._browse(_BY_GROUP_ID, group_id=key.identifier)
-        step = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_ALL_MSGS_AVAILABLE
-        match = _BY_GROUP_ID | self._head_match
-        if found is not None and self._browse(match, step, group_id=key.identifier, msg_seq_number=1) is None:
+        found = next(self._with_group_id(key), None)
+        if found is not None and next(self._heads(key, mq.MQGMO_ALL_MSGS_AVAILABLE), None) is None:
             _log.warning(
                 "queue %s: %s was removed, but message %d with its GroupId is still there. It is a copy, or of another group "
                 "that is not complete. `mqgroups groups` shows it",
@@ -194,3 +201,8 @@ class Taker:
                 st.long_at(found[0], st.MD_MSG_SEQ_NUMBER),
                 extra=logs.fields(self.connection.place, queue=self._queue.name),
             )
+
+
+def _is_marked_last(md: bytes) -> bool:
+    """Whether a physical message is, or is a segment of, the last message of its group."""
+    return bool(st.long_at(md, st.MD_MSG_FLAGS) & mq.MQMF_LAST_MSG_IN_GROUP)

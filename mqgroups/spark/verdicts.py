@@ -10,8 +10,8 @@ A group fails as a whole. The reason is the first one in this list that holds; t
     sequence        there are messages after the one marked as the last
     trailer         the last message is no trailer, another message is one, or its number is not that of the other messages
 
-A stream reads complete groups only, so a correct source never causes some of these. They prevent wrong results if somebody puts
-a message by hand, if other applications get messages from the queue, or with ``failOnDataLoss=false``. Pure: no Spark.
+A stream reads complete groups only, so it causes some of these only if a message is put by hand, if other applications get
+messages from the queue, or with ``failOnDataLoss=false``. Pure: no Spark.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class GroupFacts(NamedTuple):
         messages: how many messages it has, with the trailer.
         highest: the highest sequence number.
         last: the lowest sequence number that is marked as the last; ``None`` if there is none.
-        steps: each ``number`` that is not greater by one than the one ``before`` it, which is 0 for the first one, ascending.
+        steps: each ``number`` that is not one more than the number ``before`` it (0 for the first one), ascending.
         trailers: how many messages are trailers.
         first_trailer: the lowest sequence number of them.
-        rows: the number that the trailer gives, if the group's last message is one.
+        rows: the number that the trailer gives, if the last message is one.
     """
 
     in_group: bool

@@ -7,5 +7,6 @@ keeper.py         the interface for keeping a status record
 queue.py          one owner's status queue: its record is replaced in each unit of work, its anchor stays
 opening.py        opens a status queue, or makes it, and checks it
 records.py        the messages on a status queue as records, and the errors for messages that cannot be used
+writer.py         the name of this package and its version, for records
 hooks.py          the functions that tell an application about recovery and progress, and the values that they get
 """

@@ -12,8 +12,6 @@ import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 
 from mqgroups.connection.connection import Connection
 from mqgroups.core.group import AT_START, GroupPosition
@@ -29,6 +27,7 @@ from mqgroups.printable import even_half_made
 from mqgroups.status.hooks import HookCalls, Hooks
 from mqgroups.status.keeper import Keeper
 from mqgroups.status.performer import Performer
+from mqgroups.status.writer import writer
 from mqgroups.telemetry import logs
 from mqgroups.telemetry.events import Event, GroupFound, OutcomeFound, UnitBackedOut, UnitCommitted
 from mqgroups.telemetry.owner import OwnerTelemetry
@@ -300,15 +299,6 @@ def _outcome(own: Ownership, outcome: CommitOutcome) -> OutcomeFound:
 def new_owner_id() -> str:
     """Return the identity of a new owner. It says the version, so that others can name the one that reads the record."""
     return f"{uuid.uuid4().hex} {writer()}"
-
-
-@lru_cache(1)
-def writer() -> str:
-    """Return the name and the version of this package, which records name as their writer."""
-    try:
-        return f"mqgroups {version('mqgroups')}"
-    except PackageNotFoundError:  # a program that took the files along, and not the distribution
-        return "mqgroups ?"
 
 
 def outgoing_at(position: GroupPosition) -> Outgoing:

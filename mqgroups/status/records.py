@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
 from contextlib import closing
+from itertools import islice
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import Queue
@@ -42,8 +43,6 @@ LONGEST_RECORD_BYTES = 16_777_216
 SALVAGE = "rebuild it from the messages of its group with `mqgroups salvage rebuild` before the next start"
 SALVAGE_UNREADABLE = "rebuild it from the messages of its group with `mqgroups salvage rebuild --unreadable-to QUEUE`"
 _DATAGRAM = [mq.MQMT_DATAGRAM, mq.MQFB_NONE, mq.MQRO_NONE]
-_BROWSE_FIRST = st.gmo(mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
-_BROWSE_NEXT = st.gmo(mq.MQGMO_BROWSE_NEXT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING)
 # No owner has more messages than that on its status queue.
 _MOST_MESSAGES = 2 * MOST_SEGMENTS
 
@@ -56,11 +55,8 @@ def browsed(
     ``own_users``: the users of the reader's own puts.
     """
     found: list[FoundMessage] = []
-    options = _BROWSE_FIRST
     try:
-        while len(found) <= _MOST_MESSAGES and (got := queue.get(st.md(), options)) is not None:
-            data, md, _ = got
-            options = _BROWSE_NEXT
+        for data, md, _ in islice(queue.browse(st.md()), _MOST_MESSAGES + 1):
             found.append(found_message(data, md, decoded_record(queue.name, data, md), own_users))
     except MessageTooLong as error:
         if error.reason == mq.MQRC_DATA_LENGTH_ERROR:

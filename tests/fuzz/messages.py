@@ -51,9 +51,9 @@ from mqgroups.operate.group_names import named
 from mqgroups.queue_manager import QueueManager
 from mqgroups.spark.browse import BrowsedQueue
 from mqgroups.spark.errors import CheckpointUnusable
-from mqgroups.spark.headers import taken_off
 from mqgroups.spark.manifests import Manifests
 from mqgroups.spark.offsets import Key, Offset, Planned
+from mqgroups.spark.rows import taken_off
 from mqgroups.telemetry.context import in_folders
 from tests.fuzz.hostile_messages import VICTIM, Hostile, manifest, messages, reply
 

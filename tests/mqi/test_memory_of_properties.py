@@ -10,7 +10,7 @@ import pytest
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import rfh2
 from mqgroups.mqi.property_folders import values
-from mqgroups.spark.headers import taken_off
+from mqgroups.spark.rows import taken_off
 from mqgroups.telemetry.context import in_folders
 from tests.mqi.test_rfh2 import header, md
 

@@ -31,9 +31,10 @@ from mqgroups.operate.command_server import PCFClient
 from mqgroups.operate.rules.definitions import Names, role_definitions, status_definitions
 from mqgroups.operate.status_queues import look_at
 from mqgroups.spark.browse import BrowsedQueue
-from mqgroups.spark.manifest_queue import ManifestQueue, put_note
+from mqgroups.spark.manifest_queue import ManifestQueue
 from mqgroups.spark.removal import Removers, Share
 from mqgroups.spark.reservation import ReservedQueue
+from mqgroups.spark.signs import put_note
 from tests.fix_cli import run
 
 pytestmark = pytest.mark.embedded

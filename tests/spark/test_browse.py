@@ -13,7 +13,7 @@ from embedded_tests.fix_properties import MessageHandle
 from mqembedded import Fault
 from mqembedded import constants as mqi
 from mqgroups.connection.holder import connection_of
-from mqgroups.spark.browse import BrowsedQueue, Place, number_of_last
+from mqgroups.spark.browse import AtNumber, BrowsedQueue, number_of_last
 from mqgroups.spark.errors import AmbiguousGroup, GroupGone
 from mqgroups.spark.offsets import Key, Planned
 
@@ -146,10 +146,10 @@ def test_one_group_is_found_by_its_group_id(owner, browsed):
 
 def test_a_group_is_counted_whatever_is_guessed_and_not_without_its_last_message():
     for count, guess in itertools.product([2, 3, 5, 8, 9, 1000], [1, 2, 5, 9, 1000, 5000]):
-        there = [Place.GONE, *[Place.TAKEN] * (count - 1), Place.LAST]
+        there = [AtNumber.GONE, *[AtNumber.TAKEN] * (count - 1), AtNumber.LAST]
 
         def place(seq, there=there):
-            return there[seq] if seq < len(there) else Place.GONE
+            return there[seq] if seq < len(there) else AtNumber.GONE
 
         assert number_of_last(place, guess) == count
         there.pop()
@@ -161,7 +161,7 @@ def test_a_right_guess_takes_one_question():
 
     def place(number):
         asked.append(number)
-        return Place.LAST
+        return AtNumber.LAST
 
     assert number_of_last(place, 1000) == 1000
     assert asked == [1000]
@@ -361,7 +361,7 @@ def test_segments_come_as_one_message(owner, browsed):
 
 
 def test_segments_that_the_queue_manager_does_not_join_come_as_one_message_too(owner, browsed):
-    # 2243: "only the first few segments that have identical character-set identifiers are returned" (topic q042760)
+    # IBM MQ, "MQRC_INCONSISTENT_CCSIDS": "only the first few segments that have identical character-set identifiers are returned"
     grouped, last = mqi.MQMF_MSG_IN_GROUP, mqi.MQMF_LAST_MSG_IN_GROUP
     put_in_order(
         owner,

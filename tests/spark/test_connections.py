@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -16,6 +18,7 @@ from mqgroups.spark.connections import close_idle, lent
 from mqgroups.spark.errors import CheckpointUnusable, GroupGone, QueueReserved, SparkOptionError, WriteRefused
 from mqgroups.spark.option import Use
 from mqgroups.spark.options import source_options
+from mqgroups.spark.stream_source import GroupStreamReader
 
 
 @pytest.fixture
@@ -123,3 +126,13 @@ def test_a_wrong_password_is_refused_without_being_shown(options):
 def test_errors_travel_from_the_workers(error: MQGroupsError):
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), again.__dict__) == (type(error), str(error), error.__dict__)
+
+
+def test_a_task_that_reads_imports_the_part_of_the_package_that_reads():
+    reader = pickle.dumps(GroupStreamReader(source_options({"mq.queueManager": "QM1", "queue": "Q"}, Use.STREAM_READ)))
+    code = "import pickle, sys; type(pickle.load(sys.stdin.buffer)).read; print(*sys.modules)"
+    imported = subprocess.run(
+        [sys.executable, "-c", code], input=reader, capture_output=True, check=True
+    ).stdout.split()
+    assert b"mqgroups.spark.batch_source" in imported
+    assert not {b"mqgroups.spark.manifests", b"mqgroups.status.owner", b"mqgroups.get", b"mqgroups.put"} & {*imported}

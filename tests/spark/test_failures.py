@@ -159,7 +159,7 @@ def test_a_binding_that_is_missing_in_a_task_is_told_with_the_setting_of_executo
             def get():
                 return task
 
-    monkeypatch.setattr(connections, "connect", missing)
+    monkeypatch.setattr(connections, "load_binding", missing)
     monkeypatch.setattr(socket, "gethostname", lambda: "worker-7")
     monkeypatch.setitem(sys.modules, "pyspark", Spark)
     with pytest.raises(BindingMissing) as refused, lent(Connecting("QM1")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from embedded_tests.tables import table
-from mqgroups.spark.headers import Headed, taken_off
+from mqgroups.spark.rows import Headed, taken_off
 
 
 def header(*folders, order="<", format_name=b"MQSTR   ", length=None):

@@ -14,11 +14,12 @@ from mqgroups.errors import ConfigurationError, StatusQueueUnusable
 from mqgroups.mqi import constants as mqi
 from mqgroups.spark.errors import CheckpointUnusable
 from mqgroups.spark.manifest_queue import ManifestQueue
-from mqgroups.spark.manifests import Manifests, note_of, sign_of
+from mqgroups.spark.manifests import Manifests
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.removal import Removers
 from mqgroups.spark.reservation import ReservedQueue
-from mqgroups.status.owner import writer
+from mqgroups.spark.signs import note_of, sign_of
+from mqgroups.status.writer import writer
 
 SOURCE = "ab" * 24
 MODEL = "MQGROUPS.SHARED.STATUS.MODEL"

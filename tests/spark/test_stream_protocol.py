@@ -19,11 +19,11 @@ from embedded_tests.fix_mqi import OK
 from mqgroups.errors import ConfigurationError
 from mqgroups.spark.ahead import Ahead
 from mqgroups.spark.arrivals import Arrivals
-from mqgroups.spark.manifest_queue import put_sign
-from mqgroups.spark.manifests import Manifests, note_of, sign_of
+from mqgroups.spark.manifests import Manifests
 from mqgroups.spark.offsets import Key, Offset, Planned
 from mqgroups.spark.option import Use
 from mqgroups.spark.options import source_options
+from mqgroups.spark.signs import note_of, put_sign, sign_of
 from tests.spark.model import Checkpoint, Clock
 from tests.spark.test_browse import put_to
 from tests.spark.test_removal import hide

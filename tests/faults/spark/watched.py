@@ -17,9 +17,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import mqgroups.queue_manager
 from mqgroups.mqi.binding import load_binding
-from mqgroups.spark import stream_source
+from mqgroups.spark import connections, stream_source
+from mqgroups.spark.batch_source import BundleReader
 from mqgroups.spark.data_source import IbmMqDataSource
 from mqgroups.spark.older import HAS_LIMITS
 from mqgroups.spark.option import Use
@@ -145,13 +145,21 @@ def _write(file: Path, what: object) -> None:
 @cache
 def _watch(_pid: int) -> Watch:
     watch = Watch(json.loads(Path(os.environ[JOB_VARIABLE]).read_text()))
-    mqgroups.queue_manager.load_binding = lambda: watch  # type: ignore[attr-defined]  # the campaign's own
+    connections.load_binding = lambda: watch  # type: ignore[attr-defined]  # the campaign's own
     return watch
 
 
 def watch() -> Watch:
     """Return this process's watch; a forked one has its own."""
     return _watch(os.getpid())
+
+
+class WatchedBundles(BundleReader):
+    """The part of the stream source that tasks have."""
+
+    def read(self, partition):
+        with watch().phase("read"):
+            yield from super().read(partition)
 
 
 class WatchedReader(GroupStreamReader if HAS_LIMITS else ReaderWithoutLimits):  # type: ignore[misc]  # as the data source does
@@ -169,9 +177,8 @@ class WatchedReader(GroupStreamReader if HAS_LIMITS else ReaderWithoutLimits):  
         with watch().phase("partitions"):
             return super().partitions(start, end)
 
-    def read(self, partition):
-        with watch().phase("read"):
-            yield from super().read(partition)
+    def __reduce__(self):
+        return WatchedBundles, (self._options,)
 
     def _remove(self, offset) -> None:
         with watch().phase("removal"):
