@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import pytest
@@ -44,7 +45,8 @@ def test_a_message_that_was_got_when_the_call_was_interrupted_is_got_again(owner
         messages = iter(next(iter(consumer)))
         assert [next(messages).data for _ in range(3)] == THIS[:3]
         at_call(owner, qmgr, "MQGET", 1, interrupt)
-        consumer._getter.cursor.queue._mqget = connection_of(qmgr).binding.MQGET
+        connection, queue = connection_of(qmgr), consumer._getter.cursor.queue
+        queue._mqget = partial(connection.binding.MQGET, connection.hconn, queue.hobj)
         with pytest.raises(KeyboardInterrupt):
             next(messages)
         assert [(group.resume_from, [m.data for m in group]) for group in consumer] == [(2, THIS[2:])]
