@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
-# Installs what dist/ holds into empty environments, as a user would, and runs it: on each Python that this machine has, the wheels
-# without a compiler and the source distributions with one. `make distributions` makes dist/.
+# Has twine and check-wheel-contents look at what dist/ holds, installs it into empty environments, as a user would, and runs it: on
+# each Python that this machine has, the wheels without a compiler and the source distributions with one. `make distributions` makes
+# dist/.
 #
 #   PYTHONS   the interpreters, python3.11 to python3.14 unless told; those that are missing are named and left out
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 PYTHONS=${PYTHONS:-python3.11 python3.12 python3.13 python3.14}
+# twine as in the action that publishes (.github/workflows/release.yml).
+CHECKERS=(twine==6.1.0 packaging==24.2 check-wheel-contents==0.6.3)
 EXTRAS=demo,testing
 # ibmmq has wheels for x86-64 only; elsewhere it is compiled against the package's own headers (docs/how-to/installing.md).
 [[ $(uname -m) != x86_64 ]] || EXTRAS=ibmmq,$EXTRAS
@@ -26,6 +29,15 @@ sdists="$(echo dist/mqembedded-*.tar.gz) $(echo dist/mqgroups-*.tar.gz)"
 for file in $wheels $sdists; do
     [[ -f $file ]] || fail "dist/ lacks $file: make distributions"
 done
+
+# look PYTHON: what PyPI would refuse, and files that do not belong into a wheel. W002: the client library has its headers beside it.
+look() {
+    "$1" -m venv "$work/checkers"
+    "$work/checkers/bin/python" -m pip --disable-pip-version-check --quiet install --only-binary :all: "${CHECKERS[@]}"
+    "$work/checkers/bin/twine" --no-color check --strict dist/*
+    "$work/checkers/bin/check-wheel-contents" --toplevel mqgroups,mqgroups_command.py,pyspark_ibmmq dist/mqgroups-*.whl
+    "$work/checkers/bin/check-wheel-contents" --ignore W002 --toplevel mqembedded dist/mqembedded-*.whl
+}
 
 # Runs a command as on a machine where nothing is set, in an empty directory, with the PATH $1: the environment's own programs, and
 # where a compiler is missing, what Debian's python3 would have beside it.
@@ -63,6 +75,7 @@ for python in $PYTHONS; do
         say "$python: not on this machine, not tried"
         continue
     fi
+    ((tried)) || look "$python"
     try "$python" $wheels
     try "$python" $sdists
     tried=$((tried + 1))
