@@ -109,7 +109,8 @@ class UnitsOfWork:
         self._lost: OwnershipLost | None = None
         self._relapse: Relapse | None = None
         self._limits = _Limits(every)
-        self._began_s = 0.0
+        # When the open unit of work is too old, ``time.monotonic()``.
+        self._old_s = inf
 
     @property
     def messages(self) -> int:
@@ -197,7 +198,7 @@ class UnitsOfWork:
             except BaseException as error:
                 self.back_out(error)
                 raise
-        self._began_s = time.monotonic()
+        self._old_s = time.monotonic() + self._limits.oldest_s
 
     def begun(self, owner: Owner) -> None:
         """Begin the span of ``owner``, at its first message in the unit of work.
@@ -232,13 +233,12 @@ class UnitsOfWork:
 
     def due(self, messages: int = 0, data_bytes: int = 0) -> bool:
         """Whether the open unit of work has to end now, or with these additional ``messages`` and bytes."""
-        limits, first = self._limits, self.owners[0].unit
-        early = first.messages + messages < limits.soonest and not first.to_put
-        age_s = time.monotonic() - self._began_s
-        if early and not self.stopping and age_s < limits.oldest_s:
+        first = self.owners[0].unit
+        early = first.messages + messages < self._limits.soonest and not first.to_put
+        if early and not self.stopping and time.monotonic() < self._old_s:
             return False
-        if messages and not self.messages:
-            age_s = 0.0  # it is not begun yet
+        limits = self._limits
+        age_s = time.monotonic() - self._old_s + limits.oldest_s if not messages or self.messages else 0.0
         to_put = 0
         for owner in self.owners:
             unit = owner.unit
