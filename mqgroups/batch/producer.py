@@ -1,7 +1,7 @@
 """BatchProducer: one attempt at one part of a batch of message groups; each group is put exactly once, even if attempts fail.
 
 It is for schedulers that repeat work: a task fails and is repeated, or is given up but goes on running, or runs again because the
-end of its batch was lost. The attempts of a batch share a status queue (``core.claim``). Each group is put by ``put.Putter``,
+end of its batch was lost. The attempts of a batch share a status queue (``core.claim``). Each group is put by ``Putter``,
 with records on that queue instead of a status queue of its own. So a group recovers from a crash, a commit without an answer or a
 lost connection by the same code as any other group.
 
@@ -203,7 +203,6 @@ class _ClaimedGroup:
             self._connection,
             settings,
             keeper,
-            keeper.close,
             open_queue=self._batch.open_queue,
             owner_id=self._claim.token,
         )
@@ -212,7 +211,7 @@ class _ClaimedGroup:
         """Put the messages that are missing of the group; returns how many."""
         claim, digest, number = self._claim, MessagesDigest(), 0
         left = iter(messages)
-        with OutgoingGroup(self._putter, self._connection.turn) as group:
+        with OutgoingGroup(self._putter) as group:
             if group.resume_from:
                 number = _pass_over(left, group.resume_from, digest)
                 group_id = self._putter.owner.committed.group_id

@@ -26,24 +26,25 @@ _MATCH = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_N
 
 
 class RestOfGroup:
-    """The rest of the group that a consumer is getting.
-
-    Attributes:
-        found: what the last look has found.
-    """
+    """The rest of the group that a consumer is getting."""
 
     def __init__(self, connection: Connection, queue: str) -> None:
         self._connection = connection
         self._name = queue
         self._queue: Queue | None = None
+        # The last look: at which group, behind which number, and what it has found.
         self._seen: tuple[bytes, int, Rest] | None = None
-        self.found: Rest = ()
+
+    @property
+    def found(self) -> Rest:
+        """What the last look has found."""
+        return self._seen[2] if self._seen is not None else ()
 
     def is_unchanged(self, position: GroupPosition) -> bool:
         """Look at the queue, and return whether it is as at the last look, at the same position; raises MQIError."""
         before = self._seen
-        self.found = rest_behind(position, self._browse(position.group_id))
-        self._seen = (position.group_id, position.msg_seq_number, self.found)
+        found = rest_behind(position, self._browse(position.group_id))
+        self._seen = (position.group_id, position.msg_seq_number, found)
         return self._seen == before
 
     def forget(self) -> None:

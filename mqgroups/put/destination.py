@@ -31,6 +31,7 @@ from mqgroups.core.modes import Bind
 from mqgroups.errors import ConfigurationError, ConnectionBroken, MQIError, QueueManagerChanged
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.settings import Producing
 
 _OPTIONS: dict[Bind, int] = {"group": mq.MQOO_BIND_ON_GROUP, "open": mq.MQOO_BIND_ON_OPEN}
 _ON_OPEN = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN
@@ -47,19 +48,21 @@ class Destination:
         field: the last ResolvedQMgrName that MQPMO returned, 48 bytes.
     """
 
-    def __init__(self, connection: Connection, queue: str, bind: Bind) -> None:
-        self.resolved = ("", "")
+    def __init__(self, connection: Connection, settings: Producing) -> None:
         self._connection = connection
-        self._queue = queue
-        self._bind = bind
-        self._options = mq.MQOO_OUTPUT | _OPTIONS[bind]
+        self._settings = settings
+        self.resolved = ("", "")
         self.field = b""
         # Whether messages go to a cluster queue; None until it was inquired.
         self._clustered: bool | None = None
 
+    @property
+    def _queue(self) -> str:
+        return self._settings.queue
+
     def open(self) -> Queue:
         """Open the queue for new groups."""
-        return self._connection.open_queue(self._queue, self._options)
+        return self._connection.open_queue(self._queue, mq.MQOO_OUTPUT | _OPTIONS[self._settings.bind])
 
     def open_for_the_rest(self) -> Queue:
         """Open the queue where the beginning of the group went.
@@ -152,9 +155,9 @@ class Destination:
             return
         if self._is_of_cluster() is not False:
             raise ConfigurationError(
-                f"with bind={self._bind!r} the queue manager does not return the instance of cluster queue {self._queue} that "
-                "the group went to (MQPMO ResolvedQMgrName is blank). After an interruption the rest of the group could not be "
-                "put to the same instance. The unit of work is backed out. Use bind='open', or a commit_every that is large "
+                f"with bind={self._settings.bind!r} the queue manager does not return the instance of queue {self._queue} "
+                "to which the group went (MQPMO ResolvedQMgrName is blank). After an interruption the rest of the group could "
+                "not be put to the same instance. The unit of work is backed out. Use bind='open', or a commit_every large "
                 "enough for a whole group"
             )
 
