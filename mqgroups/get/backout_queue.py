@@ -1,6 +1,6 @@
 """The queue for messages that cannot be processed: a queue's backout threshold and backout queue (BOTHRESH, BOQNAME).
 
-The queue manager only stores these two attributes (IBM MQ, topic q103010); consumers act on them.
+The queue manager only stores these two attributes (IBM MQ, "BackoutThreshold"). Consumers act on them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""A consumer's position on its queue: the queue handle, the position in the group, and the gets that move it.
+"""A consumer's position on its queue: the queue handle, the position in the group, and the MQGETs that move it.
 
-The core decides how to get the next message. The cursor accepts the message that comes back only if it is the next one.
+The core decides how to get the next message. The cursor accepts a message only if it is the next one.
 
 Not here: status records and commits. ``set_back`` tells the cursor where the last commit was.
 """
@@ -90,7 +90,7 @@ class GroupCursor:
         self.unit: list[bytes] = []
         self._run = Run(committed)
         # How many bytes of properties were removed from the last segment. Offsets include them if the putter wrote them into the
-        # data (2443 should refuse that, topic q044630), but not if the queue manager added them.
+        # data, which 2443 should refuse. They do not include properties that the queue manager has added.
         self._in_data = 0
         # The MQGMO of all following gets, while the handle retains the group.
         self._run_gmo: bytearray | None = None
@@ -115,10 +115,10 @@ class GroupCursor:
         self.set_back(AT_START)
 
     def take_apart(self, next_one: Message, *, again: bool) -> Iterator[tuple[bytes, bytes]]:
-        """Get the next message, of any length, segment by segment; yields MQMD and data, and ends early if one is gone.
+        """Get the next message, of any length, segment by segment. Yields MQMD and data of each; ends early if one is gone.
 
-        ``next_one``: stands for it. ``again``: it was got before, and backed out with a lost connection, so it may not be back
-        yet. Raises MQIError.
+        ``next_one``: stands for the message. ``again``: whether it has been got before, and was backed out with a lost
+        connection. Then it may not be back yet. Raises MQIError.
         """
         group_id = next_one.group_id
         position = replace(self.position, group_id=group_id, retained=False)
@@ -141,7 +141,7 @@ class GroupCursor:
             yield got[1], got[0]
 
     def end_in_middle(self) -> None:
-        """Note that the group ends although the handle has not got its last message: when that is known to be committed."""
+        """Note that the coming commit ends the group, although the handle has not got its last message."""
         self._in_ended_group = _InEndedGroup.ONCE_COMMITTED
 
     def reopen(self) -> None:
@@ -314,8 +314,8 @@ class GroupCursor:
                 position = replace(position, offset=offset)
             if not follows(position, group_id, number, offset):
                 raise self._incomplete(group_id, number, offset)
-            # A segment that has only properties should be refused (2253; IBM MQ, topic q042860). If one comes, its putter has
-            # written them into its data, so the next offset counts them.
+            # IBM MQ should refuse a segment that has only properties (2253). If one comes, its putter has written them into its
+            # data, so the next offset counts them.
             length = len(data) or len(got[0])
             self._in_data = 0 if taken is None else len(taken.data) - length
             ends = segment_status != mq.MQSS_SEGMENT

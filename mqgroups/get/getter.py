@@ -1,7 +1,7 @@
-"""Gets the messages of a consumer's groups, and ends its units of work: committed, backed out, or got again.
+"""Gets the messages of a consumer's groups, ends its units of work, and gets again what was not committed.
 
 A commit includes the messages for the backout queue and those that a pipe puts. What has to be done again after a lost connection
-is one value, which is noted before (``_Redo``).
+is one value, which is noted before the calls that may fail (``_Redo``).
 
 Not here: the application's interface (``consumer.py``), and the checks on each message (``message_check.py``).
 """
@@ -336,9 +336,9 @@ class Getter:
         return tuple(self.cursor.unit[: self.owner.unit.messages])
 
     def loop_left(self) -> int:
-        """Take note that the application has left the loop over a group; returns how often since the last commit.
+        """Count that the application has left the loop over a group. Returns how often it did since the last commit.
 
-        It is counted anew for each suspect that is noted: that is given to the application to find out whether it is poison.
+        Each suspect begins a new count, because it is given to the application again to find out whether it is poison.
         """
         here = self.owner.own.number, self.owner.unit.note.suspect
         self._left = *here, self._left[2] + 1 if self._left[:2] == here else 1
@@ -434,7 +434,7 @@ class Getter:
         return backout is not None and backout.threshold > 0 and self.settings.poison == "quarantine"
 
     def move(self, message: Message) -> None:
-        """Put a message to the backout queue at the commit of this unit of work; one that is not joined needs one of its own."""
+        """Put a message to the backout queue with the commit of this unit of work. One that MQGET did not join needs its own."""
         self.aside.add(message)
         if not message._not_got_because:
             self.owner.count(len(message.data))
@@ -456,7 +456,7 @@ class Getter:
         return self.work.may_be_split
 
     def isolate(self, suspect: Suspect | None) -> None:
-        """Commit the messages processed before the one got last, which goes back to the queue, and note the suspect."""
+        """Commit the messages before the one that was got last. That one goes back to the queue, and ``suspect`` is noted."""
         processed = self.processed()
         if processed:
             self._ask_application()
@@ -476,10 +476,10 @@ class Getter:
             self.cursor.unit.clear()
 
     def _not_got(self, error: SegmentsDiffer | LongerThanAccepted) -> Message:
-        """Give back the part of a message that was got, and commit the messages before it; returns what stands for the message.
+        """Give back the part of a message that was got, and commit the messages before it. Returns what stands for the message.
 
-        Raises ``error`` if what the application has put and got on a shared connection would be backed out with it, or if it
-        is told otherwise.
+        Raises ``error`` if the message is not moved to the backout queue; or on a shared connection, if the application's own
+        messages would be backed out with it.
         """
         is_moved = self.moves_poison or self.owner.unit.note.quarantine or isinstance(error, SegmentsDiffer)
         if not (self.can_isolate and is_moved):
@@ -511,9 +511,9 @@ class Getter:
         return error
 
     def _move_rest(self) -> None:
-        """Get what belongs in this unit of work besides the messages got, and put it to the backout queue.
+        """Get the rest of a group that was put aside, and put it to the backout queue.
 
-        Raises MQIError; GroupStalled if some of it is gone since it was looked at.
+        Raises MQIError; GroupStalled if a message of it is gone since it was looked at.
         """
         unit = self.owner.unit
         for length in self.aside.put_rest(self.cursor, again=self.work.redoing):

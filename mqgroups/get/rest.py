@@ -1,7 +1,7 @@
 """The rest of a group that cannot be completed: looked at twice by browsing, and got one physical message at a time.
 
-This is done on a handle of its own, because a get without logical order would change the consumer's place in its group. Messages
-are not reassembled, so nothing has to be complete. Not here: what becomes of them (``getter.py``).
+It has a handle of its own, because a get without logical order would change the consumer's place in its group. Segments are not
+joined, so a message need not be complete. Not here: what becomes of the messages (``getter.py``).
 """
 
 from __future__ import annotations
@@ -52,9 +52,10 @@ class RestOfGroup:
         self._seen = None
 
     def take(self, group_id: bytes, left: Left, *, again: bool) -> tuple[bytes, bytes] | None:
-        """Get a message of the rest in the unit of work; returns MQMD and data, or ``None`` if it is gone.
+        """Get a message of the rest in the unit of work. Returns MQMD and data, or ``None`` if it is gone.
 
-        ``again``: it was got before, and backed out with a lost connection, so it may not be back yet. Raises MQIError.
+        ``again``: whether it has been got before, and was backed out with a lost connection. Then it may not be back yet. Raises
+        MQIError.
         """
         match = _MATCH
         if self._connection.platform != mq.MQPL_ZOS:

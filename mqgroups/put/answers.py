@@ -11,7 +11,7 @@ backed out. So if the last message of a unit of work has the expected GroupId, n
 the unit of work. Its answer also says where the group goes, which the handle keeps for the whole group. Before the status record
 MQSTAT is asked, which tells warnings too. If anything is wrong, ``UnitsOfWork.redo`` redoes the unit of work, and all its puts
 are answered then, and those of the next ``ANSWERED_UNITS``: a queue that was full is soon full again. That a refused message gets
-no number is known from reading only (IBM MQ, topic q023060); MQSTAT does not depend on it.
+no number is known only from reading (IBM MQ, "Logical and physical ordering"). MQSTAT does not depend on it.
 
 On a shared connection all are answered: a unit of work that holds messages of the application cannot be redone.
 """
@@ -58,7 +58,7 @@ class Answers:
         return _UNANSWERED_IN_LOGICAL_ORDER if pmo is IN_LOGICAL_ORDER else st.asynchronous(pmo)
 
     def check(self) -> None:
-        """Find out whether all messages that were not answered are put; raises MQIError for the first warning or failure."""
+        """Ask whether the messages without an answer are put. Raises MQIError for the first warning or failure."""
         self._unanswered.check()
 
     def redo(self) -> None:
@@ -71,7 +71,7 @@ class Answers:
             self.answered_units -= 1
 
     def explain(self, error: MQIError) -> None:
-        """Raise the MQIError of an earlier put, if one failed unseen and so made ``error`` fail with 2003."""
+        """If ``error`` is 2003 because an earlier put failed unseen, raise the MQIError of that put."""
         if error.reason == mq.MQRC_BACKED_OUT:
             missing = self._unanswered.any
             self.check()

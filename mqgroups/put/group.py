@@ -259,7 +259,7 @@ class OutgoingGroup(WithBlock):
                 self._state = _ENDED
 
     def _let_go(self) -> None:
-        """End the group without a call of the MQI: no more messages can be put. The producer backs out what is not committed."""
+        """End the group without a call of the MQI, so that it takes no more messages. The producer backs out the rest."""
         self._state, self._held = _ENDED, None
 
     @property

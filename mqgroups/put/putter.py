@@ -1,4 +1,4 @@
-"""Puts the messages of a producer's groups one by one, in units of work, and re-puts whatever was not committed.
+"""Puts the messages of a producer's groups one by one, in units of work, and puts again what was not committed.
 
 For each message ``core.group`` says how to put it. The MQMD that MQPUT returned is compared with that plan, and only then the
 position moves on.
@@ -147,7 +147,7 @@ class Putter:
         return self.settings.persistence if record is None or owner.committed.at_start else record.persistence
 
     def put(self, message: Unsent) -> None:
-        """Put a message; commit if a syncpoint is due or the group ends; redo the unit of work if the connection is lost."""
+        """Put a message. Commit if a syncpoint is due or the group ends. If the connection is lost, redo the unit of work."""
         self._unsent.append(message)
         try:
             self._put_and_commit(message)
@@ -155,7 +155,7 @@ class Putter:
             self.work.redo(error)
 
     def stop_if_asked(self) -> None:
-        """If the application has asked for the end, commit what is put, and raise Stopped."""
+        """Commit what is put, and raise Stopped, if the application has called ``stop``."""
         # After an asynchronous put, the next message is still put: synchronously, which proves the unit of work.
         if not self.work.stopping or not self._answers.last_came:
             return
@@ -199,9 +199,10 @@ class Putter:
             self._syncpoint()
 
     def _put_once(self, message: Unsent, ends: bool = True, in_handle: bool = False) -> None:
-        """Put a message; ``ends``: whether it is the last of its unit of work, or has to be answered in any case.
+        """Put a message, without a commit.
 
-        ``in_handle``: its trace context goes in a message handle.
+        ``ends``: whether it must be answered, for example as the last of its unit of work. ``in_handle``: whether its trace
+        context goes in a message handle.
         """
         data, kind, _, last, part = message
         owner, descriptors, answers = self.owner, self._descriptors, self._answers
@@ -252,8 +253,10 @@ class Putter:
         unit.data_bytes += len(data)
 
     def _put_otherwise(self, message: Unsent, error: MQIError, ends: bool, *, had_header: bool) -> None:
-        """Put a message again: without trace context if ``error`` refused its properties, with it in a handle if it was too long.
-        Else raise the error, or that of a put before it that was not answered and explains it.
+        """Put a message again that was refused with ``error``.
+
+        It goes without trace context if its properties were refused, and with it in a message handle if it was too long. For any
+        other refusal the error is raised, or that of an earlier put that had no answer and explains it.
         """
         self._answers.explain(error)
         if had_header and error.reason in _TOO_LONG:
@@ -268,7 +271,8 @@ class Putter:
     def _arrived(self, message: Unsent, md: bytes, pmo: bytes, *, unanswered: bool) -> None:
         """Check where a message went, by the MQMD and MQPMO that came back, and move the position behind it.
 
-        Raises QueueManagerChanged: to another queue manager than the first one; ForeignSyncpoint: it is not the group's next one.
+        Raises QueueManagerChanged: it went to another queue manager than the group's first message. ForeignSyncpoint: it is not
+        the group's next one.
         """
         data, kind, _, last, part = message
         run, whole = self._run, part is _WHOLE
@@ -320,7 +324,7 @@ class Putter:
         self._stand_at_committed()
 
     def _carry(self, span: MessageSpan | None = None) -> None:
-        """Set the trace context of the next messages: that of ``span``, else of the unit of work; none if not propagated."""
+        """Set the trace context of the next messages: that of ``span``, or of the unit of work. Without ``propagate`` there is none."""
         propagates = self._connection.propagates
         self._descriptors.carry(self.owner.telemetry.trace_context(span) if propagates else context.NONE)
 
@@ -407,7 +411,7 @@ class Putter:
             self.set_back()
 
     def abandon(self, result: int, reason: str) -> None:
-        """Back out to the last commit, and end the group without completing it; if nothing of it is committed, put nothing."""
+        """Back out to the last commit, and end the group without completing it. If nothing of it is committed, nothing is put."""
         self.back_out(BACKED_OUT)
         self.recover()
         committed = self.owner.committed
@@ -471,7 +475,7 @@ class Putter:
         self.set_back()
 
     def put_all(self, messages: Sequence[Unsent]) -> PendingCommit | None:
-        """Put messages in a unit of work that the getter commits; returns how it ends. May be called again."""
+        """Put messages in a unit of work that the getter commits. Returns how it ends. May be called again."""
         if self.work.redoing:
             self._answers.redo()
         self.set_back()
@@ -495,7 +499,7 @@ class Putter:
         """Open the queue; for the rest of an interrupted group, open the instance that its beginning went to.
 
         Otherwise MQOO_BIND_ON_GROUP might send the rest to another instance: the first put after a restart goes without logical
-        order, and such a put is workload-balanced as if not bound (IBM MQ, topic q027030).
+        order, and such a put is workload-balanced as if not bound (IBM MQ, "MQOPEN and clusters").
         """
         self._pinned = bool(self._destination.resolved[1]) and not self.owner.committed.at_start
         return self._destination.open_for_the_rest() if self._pinned else self._open_for_any_group()
