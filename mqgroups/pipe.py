@@ -21,10 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 
 from mqgroups.connection.connection import Connection
-from mqgroups.connection.interruptions import Turn
 from mqgroups.core.group import MessagePart
 from mqgroups.core.group_properties import NO_PROPERTIES
 from mqgroups.core.ownership import PendingCommit
@@ -32,9 +32,10 @@ from mqgroups.core.status import Outgoing
 from mqgroups.core.status_chain import MOST_SEGMENTS
 from mqgroups.core.unit_of_work import Every
 from mqgroups.errors import GroupUsage
-from mqgroups.get.consumer import Groups
+from mqgroups.get.consumer import next_group
 from mqgroups.get.getter import Getter
 from mqgroups.get.group import IncomingGroup
+from mqgroups.get.iteration import Iteration
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.printable import even_half_made
 from mqgroups.put.payload import (
@@ -69,9 +70,8 @@ def with_room(every: Every, max_uncommitted_msgs: int) -> Every:
 class PipedGroup:
     """The outgoing group that is made from the incoming one."""
 
-    def __init__(self, output: PipeOutput, name: str) -> None:
+    def __init__(self, output: PipeOutput) -> None:
         self._output = output
-        self._name = name
 
     def set_properties(self, properties: Mapping[str, PropertyValue] | None = None, *, name: str = "") -> None:
         """Set the properties and the name of the outgoing group. Call it before the first put.
@@ -85,7 +85,7 @@ class PipedGroup:
                 gone on to another group, or is closed.
             MessageRefused: as for ``GroupProducer.group``.
         """
-        self._output.set_properties(self, group_properties(name or self._name, properties))
+        self._output.set_properties(self, group_properties(name or self._output.inherited_name, properties))
 
     def put(
         self,
@@ -118,22 +118,27 @@ class PipeOutput:
 
     Attributes:
         group: the only group that messages are accepted for; ``None`` accepts none.
-        getter, putter: the pipe's; set as soon as they exist.
+        getter, putter: the pipe's; they are set before the first group begins.
     """
 
     getter: Getter
     putter: Putter
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self) -> None:
         self.group: PipedGroup | None = None
-        self._turn = turn
         self._waiting: list[tuple[bytes, MessageKind]] = []
         # Of the outgoing group, for its first message.
         self._properties = NO_PROPERTIES
 
+    @property
+    def inherited_name(self) -> str:
+        """The name that the outgoing group has from the incoming one."""
+        incoming: IncomingGroup | None = self.getter.group
+        return passed_on(incoming.name) if incoming is not None else ""
+
     def set_properties(self, group: PipedGroup, properties: Mapping[str, PropertyValue]) -> None:
         """Set the properties of the current group; raises GroupUsage if ``group`` is not the current one, or has other ones."""
-        with self._turn:
+        with self.getter.connection.turn:
             self._check_current(group)
             if not self.putter.owner.committed.at_start:
                 resumed_with(properties, self.putter.owner)
@@ -146,12 +151,13 @@ class PipeOutput:
         is_first = self._properties and not self._waiting and self.putter.owner.committed.at_start
         return with_group_properties(self._properties, message) if is_first else message
 
-    def begin(self, group: PipedGroup, name: str) -> None:
-        """Accept messages of ``group`` from now on; ``name``: of the incoming group."""
-        self.group, self._properties = group, group_properties(name, None)
+    def begin(self) -> PipedGroup:
+        """Return the group to make from the incoming one; from now on, messages are accepted only for it."""
+        self.group, self._properties = PipedGroup(self), group_properties(self.inherited_name, None)
+        return self.group
 
     def _check_current(self, group: PipedGroup) -> None:
-        if self.group is not group or self.getter.group is None or self._turn.interrupted:
+        if self.group is not group or self.getter.group is None or self.getter.connection.turn.interrupted:
             raise GroupUsage(
                 "the pipe has gone on to another group, or is closed, or was interrupted in a call of this group. Put to the "
                 "outgoing group that the pipe returned last"
@@ -159,7 +165,7 @@ class PipeOutput:
 
     def add(self, group: PipedGroup, data: bytes, kind: MessageKind) -> None:
         """Keep a message for the next commit; raises GroupUsage if ``group`` is not the current one."""
-        with self._turn:
+        with self.getter.connection.turn:
             self._check_current(group)
             self._waiting.append((data, kind))
             self.putter.owner.unit.to_put = len(self._waiting)
@@ -205,28 +211,23 @@ class GroupPipe:
     """A consumer and a producer with a common unit of work. Made by ``QueueManager.group_pipe``."""
 
     def __init__(self, connection: Connection, incoming: Consuming, outgoing: Producing) -> None:
-        self._closed = True
-        self._connection = connection
-        self._settings = incoming, outgoing
         with connection.turn:
-            connection.reopening(self._start)
-            self._closed = False
+            connection.reopening(partial(self._start, connection, incoming, outgoing))
             try:
-                for owner in self._work.owners:
+                for owner in self._getter.work.owners:
                     owner.tell_resumed()
             except BaseException:
                 self._close(finish=False)
                 raise
 
-    def _start(self) -> None:
+    def _start(self, connection: Connection, incoming: Consuming, outgoing: Producing) -> None:
         """Open all queues, read both status records, and claim both names."""
-        connection, (incoming, outgoing) = self._connection, self._settings
         work = UnitsOfWork(connection, incoming.every)
-        output = PipeOutput(connection.turn)
+        output = PipeOutput()
         with ExitStack() as undo:
             getter = Getter(connection, incoming, work, output)
             undo.callback(getter.close_queues)
-            undo.callback(getter.status.give_up)
+            undo.callback(getter.owner.keeper.give_up)
             # Before the outgoing status queue is opened exclusively: if it is also the getter's queue, that open would wait in
             # vain for the getter's handle.
             check_apart(outgoing.record_queue, getter.cursor.queue)
@@ -235,28 +236,28 @@ class GroupPipe:
             putter = Putter(connection, outgoing, keeper, work)
             undo.callback(putter.queue.close)
             check_apart(incoming.record_queue, putter.queue)
-            self._refuse_disagreement(getter, putter)
+            _refuse_disagreement(getter, putter)
             work.claim()
             undo.pop_all()
         output.getter, output.putter = getter, putter
-        self._getter, self._putter, self._work, self._output = getter, putter, work, output
+        self._getter, self._output = getter, output
 
     def __iter__(self) -> Iterator[tuple[IncomingGroup, PipedGroup]]:
         """Return the incoming groups as ``GroupConsumer`` does, each with the outgoing group to make from it."""
-        return _Pairs(self._getter, self._output)
+        return Iteration(self._getter.connection.turn, self._next_pair)
 
     def stop(self) -> None:
         """End the iteration at the next safe place, as ``GroupConsumer.stop`` does; what was put from it is committed with it."""
-        self._work.stopping = True
+        self._getter.work.stopping = True
 
     @property
     def stopping(self) -> bool:
         """Whether ``stop`` was called."""
-        return self._work.stopping
+        return self._getter.work.stopping
 
     def close(self) -> None:
         """Back out what is not committed, remove the records if no group is interrupted, and close. Idempotent."""
-        with self._connection.turn:
+        with self._getter.connection.turn:
             self._close(finish=True)
 
     def __enter__(self) -> GroupPipe:
@@ -265,61 +266,48 @@ class GroupPipe:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        with self._connection.turn:
-            for owner in self._work.owners:
+        with self._getter.connection.turn:
+            for owner in self._getter.work.owners:
                 owner.telemetry.application_failed(error)
             self._close(finish=error is None)
 
     def __del__(self) -> None:
-        if not getattr(self, "_closed", True):
+        getter = getattr(self, "_getter", None)
+        if getter is not None and not getter.closed:
             what = f"{self!r} was not closed. Use it in a with statement, or call close()"
-            tell_forgotten(what, self, self._connection.turn.pid)
+            tell_forgotten(what, self, getter.connection.turn.pid)
 
     @even_half_made
     def __repr__(self) -> str:
-        return f"<GroupPipe {self._getter!r} -> {self._putter!r}>"
+        return f"<GroupPipe {self._getter!r} -> {self._output.putter!r}>"
 
     # --- parts
 
-    def _refuse_disagreement(self, getter: Getter, putter: Putter) -> None:
-        """Raise StatusQueueUnusable if the two records are not from the same commit."""
-        found, expected = putter.owner.outgoing, Outgoing()
-        if (record := getter.owner.resumed) is not None:
-            # A record that was rebuilt does not say it.
-            expected = record.outgoing or found
-        if found == expected:
-            return
-        raise records_disagree(
-            found,
-            expected,
-            of=(repr(putter), repr(getter)),
-            status_queues=(self._settings[1].record_queue, getter.status.name),
-        )
+    def _next_pair(self, before: tuple[IncomingGroup, PipedGroup] | None) -> tuple[IncomingGroup, PipedGroup] | None:
+        incoming = next_group(self._getter, before[0] if before is not None else None)
+        return (incoming, self._output.begin()) if incoming is not None else None
 
     def _close(self, *, finish: bool) -> None:
-        if self._closed:
+        if self._getter.closed:
             return
-        self._closed = True
         self._output.group = None
         try:
             self._getter.close(finish=finish)
         finally:
-            self._putter.close()
+            self._output.putter.close()
 
 
-class _Pairs:
-    """The incoming groups, each with the outgoing group to make from it."""
-
-    def __init__(self, getter: Getter, output: PipeOutput) -> None:
-        self._groups = Groups(getter)
-        self._output = output
-
-    def __iter__(self) -> _Pairs:
-        return self
-
-    def __next__(self) -> tuple[IncomingGroup, PipedGroup]:
-        incoming = next(self._groups)
-        name = passed_on(incoming.name)
-        outgoing = PipedGroup(self._output, name)
-        self._output.begin(outgoing, name)
-        return incoming, outgoing
+def _refuse_disagreement(getter: Getter, putter: Putter) -> None:
+    """Raise StatusQueueUnusable if the two records are not from the same commit."""
+    found, expected = putter.owner.outgoing, Outgoing()
+    if (record := getter.owner.resumed) is not None:
+        # A record that was rebuilt does not say it.
+        expected = record.outgoing or found
+    if found == expected:
+        return
+    raise records_disagree(
+        found,
+        expected,
+        of=(repr(putter), repr(getter)),
+        status_queues=(putter.settings.record_queue, getter.owner.keeper.name),
+    )

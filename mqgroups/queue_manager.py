@@ -185,7 +185,7 @@ def _close_what_was_left() -> None:
     """
     for reference in _open.valuerefs():
         q_mgr = reference()
-        if q_mgr is not None and q_mgr.was_left:
+        if q_mgr is not None and q_mgr._was_left:
             q_mgr.close()
 
 

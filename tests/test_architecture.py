@@ -87,7 +87,18 @@ ROOMS: dict[str, set[str]] = {
     "__main__": {"cli"},
 }
 # Names with an underscore that other rooms than their own may use: a user's editor doesn't list them.
-FRIENDS: set[str] = set()
+FRIENDS: set[str] = {
+    "_abandoned_because",
+    "_abandoned_with",
+    "_as_got",
+    "_decode",
+    "_followed_by",
+    "_is_in_block",
+    "_is_plain",
+    "_not_got_because",
+    "_taken",
+    "_was_left",
+}
 # Where verbs are called (a name that is called and is an MQI verb's), apart from mqi/ itself.
 VERB_CALLERS = {f"connection/{name}.py" for name in ("connection", "handle", "open_objects", "unanswered")}
 VERBS = {"MQOPEN", "MQCLOSE", "MQPUT", "MQGET", "MQCMIT", "MQBACK", "MQDISC", "MQCONNX", "MQINQ", "MQSTAT"}

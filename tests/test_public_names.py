@@ -3,19 +3,100 @@
 from __future__ import annotations
 
 import copy
+import enum
 import pickle
+import re
 import traceback
+from pathlib import Path
+
+import pytest
 
 import mqgroups
-from mqgroups import aio, operate
+from mqgroups import aio, operate, spark
 from mqgroups.operate.rules.inspection import GroupInspection
 
+ROOT = Path(__file__).parents[1]
 PUBLIC = [(room, name) for room in (mqgroups, operate) for name in room.__all__ if callable(getattr(room, name))]
+CLASSES = [
+    (room, name)
+    for room in (mqgroups, aio, operate, spark)
+    for name in room.__all__
+    if isinstance(thing := getattr(room, name), type) and not issubclass(thing, (enum.Enum, BaseException))
+]
 
 
 def test_what_a_room_shows_is_what_is_public():
     for room in (mqgroups, operate, aio):
         assert dir(room) == sorted(room.__all__)
+
+
+# What an editor lists to whoever puts and gets groups. What a user does not need begins with an underscore.
+SHOWN = {
+    "QueueManager": "close group_consumer group_pipe group_producer platform q_mgr_identifier q_mgr_name usable",
+    "GroupProducer": "checkpoint close delete_status_queue forget group remaining stop stopping",
+    "OutgoingGroup": "abandon checkpoint is_complete name properties put resume_from resume_offset set_checkpoint",
+    "GroupConsumer": "attach before_commit checkpoint close delete_status_queue forget stop stopping",
+    "IncomingGroup": (
+        "abandoned before_commit checkpoint ends group_id has_ended key name properties quarantined repeats "
+        "resume_from set_checkpoint"
+    ),
+    "Message": (
+        "backout_count ccsid chunks correl_id data encoding format group_id in_group is_last is_last_segment "
+        "is_segment msg_flags msg_id msg_seq_number offset persistence priority properties put_appl_name "
+        "put_time_utc reply_to_q reply_to_q_mgr text value"
+    ),
+    "GroupPipe": "close stop stopping",
+    "PipedGroup": "put set_properties",
+}
+# Names of other public classes that no document and no example uses.
+NOT_IN_DOCUMENTS = {
+    "FileSink": "fail finish",
+    "Progress": "group_ended total_bytes total_seconds",
+    "Secret": "given variable",
+    "WorkerStatus": "group_s quiet_s ready restarts running",
+    "Workers": "is_live is_ready",
+    "aio.GroupConsumer": "delete_status_queue",
+    "aio.GroupProducer": "delete_status_queue",
+    "operate.Browsed": "abandons dead_letter in_group msg_flags put_time",
+    "operate.BrowsedInstance": "backout_queue may_be_read open_input open_output threshold unseen",
+    "operate.GroupInspection": (
+        "dead_letters first_put goes_on_after_last has_end has_head is_consistent is_doubled is_made_by "
+        "last_msg_seq_number last_put made_by needs_producer persistences runs"
+    ),
+    "operate.GroupList": "inspections judge listed",
+    "operate.GroupMove": "unseen",
+    "operate.Holder": "appl_name process_id",
+    "operate.Judgement": "around",
+    "operate.ListedGroup": "around",
+    "operate.Salvage": "kept moved orphaned unreadable_to",
+    "operate.SeenOwner": "behind has_group is_active is_shared may_have_a_group",
+    "operate.SeenOwners": "is_listed of_queues q_mgr_names records_of unseen",
+    "operate.StatusRecord": "is_needed mark",
+}
+
+
+def shown(thing):
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_class_shows_what_its_users_use(name):
+    assert shown(getattr(mqgroups, name)) == set(SHOWN[name].split())
+
+
+def test_whatever_else_public_classes_show_is_in_the_documents():
+    documents = list(ROOT.glob("*.md"))
+    for folder in ("docs", "examples", "recipes"):
+        documents += [each for each in ROOT.joinpath(folder).rglob("*") if each.suffix in (".md", ".py")]
+    text = "\n".join(each.read_text(encoding="utf-8") for each in documents)
+    used = set(re.findall(r"[.`](\w+)", text)) | set(re.findall(r"(\w+)=", text))
+    missing = {}
+    for room, name in CLASSES:
+        path = name if room is mqgroups else f"{room.__name__.removeprefix('mqgroups.')}.{name}"
+        thing = getattr(room, name)
+        if path not in SHOWN and (names := shown(thing) - used - set(dir(int)) - set(dir(tuple))):
+            missing[path] = names
+    assert missing == {path: set(names.split()) for path, names in NOT_IN_DOCUMENTS.items()}
 
 
 def test_the_end_of_a_group_is_its_block_and_no_close_that_would_leave_its_last_message_out(owner):

@@ -149,6 +149,10 @@ class ClaimedRecords(Keeper):
         """Release the lock. The queue stays open for the next group."""
         self._unlock()
 
+    def give_up(self) -> None:
+        """Release the lock after a start that has failed."""
+        self._unlock()
+
     def read_to_claim(self) -> tuple[FoundRecord | None, StatusRecord]:
         """Claim the group; returns the record on the queue, and what the claim replaces: for a new group, a new record.
 

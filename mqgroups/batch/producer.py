@@ -1,7 +1,7 @@
 """BatchProducer: one attempt at one part of a batch of message groups; each group is put exactly once, even if attempts fail.
 
 It is for schedulers that repeat work: a task fails and is repeated, is given up but goes on running, or runs again because the
-end of its batch was lost. The attempts of a batch share a status queue (``core.claim``). ``put.Putter`` puts each group, with
+end of its batch was lost. The attempts of a batch share a status queue (``core.claim``). ``Putter`` puts each group, with
 records on that queue. So a group recovers from a crash, a commit without an answer or a lost connection as any other group does.
 
 When a batch is repeated, each group must have the same messages in the same order. A digest in the status record checks this.
@@ -202,7 +202,6 @@ class _ClaimedGroup:
             self._connection,
             settings,
             keeper,
-            keeper.close,
             open_queue=self._batch.open_queue,
             owner_id=self._claim.token,
         )
@@ -211,7 +210,7 @@ class _ClaimedGroup:
         """Put the messages that are not committed; returns how many."""
         claim, digest, number = self._claim, MessagesDigest(), 0
         left = iter(messages)
-        with OutgoingGroup(self._putter, self._connection.turn) as group:
+        with OutgoingGroup(self._putter) as group:
             if group.resume_from:
                 number = _pass_over(left, group.resume_from, digest)
                 group_id = self._putter.owner.committed.group_id

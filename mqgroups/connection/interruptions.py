@@ -135,12 +135,12 @@ class WithBlock:
     _exit: weakref.ref[_Exit] | None = None
 
     @property
-    def is_in_block(self) -> bool:
+    def _is_in_block(self) -> bool:
         """Whether its ``with`` block was entered and not left."""
         return self._exit is not None and self._exit() is not None
 
     @property
-    def was_left(self) -> bool:
+    def _was_left(self) -> bool:
         """Whether its ``with`` block was entered and left."""
         return self._exit is not None and self._exit() is None
 

@@ -2,7 +2,7 @@
 
 A connection has one unit of work. While a group's messages are in it, only this package may end it, because the status record
 must be in it too. Until then the object's own ``commit``, ``backout``, ``begin`` and ``disconnect`` are refused. Code that calls
-the binding's C functions directly cannot be refused, but is detected afterwards (``StatusQueue.hold``).
+the binding's C functions directly cannot be refused, but is detected afterwards (``core.protocol.unit_begun``).
 
 An object is wrapped once at a time: each wrapped connection only knows the producers and consumers of its own, so a second one
 would commit the first one's messages without their record.

@@ -137,7 +137,7 @@ def next_get(position: GroupPosition, *, complete_groups_only: bool = False, seg
             no effect.
         segments: get segments one by one. Without logical order the queue manager returns the first one that matches, in
             physical order, so the offset is named, also that of a message's beginning. It cannot be named for a whole message
-            (MQMO_MATCH_OFFSET is not valid with MQGMO_COMPLETE_MSG; IBM MQ, topic q096750).
+            (MQMO_MATCH_OFFSET is not valid with MQGMO_COMPLETE_MSG; IBM MQ, "MatchOptions").
     """
     if position.retained:
         return GetPlan(True, complete_groups_only, MatchOption.NONE, GROUP_ID_NONE, 1, 0)

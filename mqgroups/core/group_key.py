@@ -1,6 +1,6 @@
 """The identity of a group: its key, and whether a group has the key or the GroupId of the one completed before.
 
-A GroupId need not be unique. The queue manager makes unique ones, but a program may choose its own (IBM MQ, topic q097530): JMS
+A GroupId need not be unique. The queue manager makes unique ones, but a program may choose its own (IBM MQ, "GroupId"): JMS
 pads or cuts a text to 24 bytes, other programs use one constant, and all messages in no group have zeros. So the key is the
 GroupId with the MsgId of the group's first message, which is not the same for two groups unless a message is there twice, or a
 program chooses MsgIds too.

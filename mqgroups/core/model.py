@@ -19,7 +19,7 @@ MAX_NAME_LENGTH = 35
 
 
 class MsgFlag(IntFlag):
-    """MQMD.MsgFlags (IBM MQ, topic q097540)."""
+    """MQMD.MsgFlags (IBM MQ, "MsgFlags")."""
 
     NONE = 0x00
     SEGMENTATION_ALLOWED = 0x01

@@ -1,10 +1,10 @@
 """Finds the message that makes its consumer fail, by backout counts and by processing a suspect alone.
 
 When a unit of work is backed out, the backout count of every message in it rises, also of those that are not to blame (IBM MQ,
-topic q023090). So a count that has reached the queue's threshold proves nothing by itself. Such a message is a suspect: it is
-processed in a unit of work of its own. Before that its count is written into the status record. If the count is higher the next
-time, it rose for this message alone; but one rise may also be a kill, or a call that failed when the application was through with
-the message. So it takes two.
+"Messages that are backed out"). So a count that has reached the queue's threshold proves nothing by itself. Such a message is a
+suspect: it is processed in a unit of work of its own. Before that its count is written into the status record. If the count is
+higher the next time, it rose for this message alone; but one rise may also be a kill, or a call that failed when the application
+was through with the message. So it takes two.
 
     backout count                            means
     below the threshold                      process as usual

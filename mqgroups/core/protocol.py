@@ -17,15 +17,15 @@ start to its end, and from the commit of its claim on the owner's record is ther
   unit of work of its own. Until that is committed nothing is this owner's, so a claim that is lost is begun again from ``found``.
 * ``unit_ended`` replaces the record in the unit of work of the messages, and commits. First it remembers what it is about to
   commit (``PendingCommit``). That is forgotten when it returns, or when ``settled`` has read the record.
-* **After a lost MQCMIT** nothing is repeated before its outcome is known. The performer connects to the same queue manager and
-  runs ``settled``, again and again until its patience ends (``reconnect_wait_s``). ``settled`` backs out and opens the status
-  queue exclusively: if that succeeds, nobody else has it, and the old connection is gone. It reads the record, waiting while a
-  unit of work hides it, and compares its mark. The mark of the pending record: committed. The mark of the record before: backed
-  out, and the performer lets the owner put or get its messages again. Any other mark, or none: another instance has the name,
-  and this one ends (but see ``closed``). If patience ends first, the application gets CommitOutcomeUnknown, and the next start of
-  the name reads the record. The same is done after any other call that was lost, and after an interruption anywhere: the outcome
-  is then derived only from what was remembered and from the record. A call that the queue manager refuses is not in doubt: the
-  unit of work is backed out.
+* **After a lost MQCMIT** nothing is repeated before its outcome is known. The units of work connect to the same queue manager
+  and run ``settled``, again and again until their patience ends (``reconnect_wait_s``). ``settled`` backs out and opens the
+  status queue exclusively: if that succeeds, nobody else has it, and the old connection is gone. It reads the record, waiting
+  while a unit of work hides it, and compares its mark. The mark of the pending record: committed. The mark of the record
+  before: backed out, and the owner puts or gets its messages again. Any other mark, or none: another instance has the name, and
+  this one ends (but see ``closed``). If the patience ends first, the application gets CommitOutcomeUnknown, and the next start
+  of the name reads the record. The same is done after any other call that was lost, and after an interruption anywhere: the
+  outcome is then derived only from what was remembered and from the record. A call that the queue manager refuses is not in
+  doubt: the unit of work is backed out.
 * ``closed`` removes a record that is no longer needed: one without an unfinished group, a suspect and a checkpoint. If
   the record is gone already, or another owner's, the removal counts as done.
 
@@ -40,6 +40,7 @@ application has ended the unit of work early, it is not.
 kept, in_unit    how the record lies on its queue: after the last commit, and as the open unit of work sees it if it was got first
 mark             what makes a record known again: its unit of work, owner and epoch; ``own.marks`` are those that it can have now
 anchor           a message that is on the queue as long as a record is; it shows that a hidden record exists (decision 17)
+units of work    decide when each function is called, and how often (``status/units_of_work.py``)
 performer        makes the calls that the generators ask for, on the status queues (``status/performer.py``)
 
 Each function with steps is a generator: it yields a call and is sent its answer (``core/steps.py``). It knows no MQI, clock or

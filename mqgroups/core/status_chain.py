@@ -2,9 +2,9 @@
 
 There are two layouts: each record is a message of its own, or the records are segments of one logical message (a chain).
 Replacing a message takes MQGET and MQPUT. Adding a segment takes MQPUT alone: the last segment is the current record (IBM MQ,
-topic q026290, the note). A chain can be removed only after its last segment is put with MQMF_LAST_SEGMENT and committed, because
-a unit of work cannot get its own uncommitted puts. So one unit of work ends the chain, and the next one gets it whole and puts
-the first segment of a new chain:
+"Putting and getting a group that spans units of work", the note). A chain can be removed only after its last segment is put with
+MQMF_LAST_SEGMENT and committed, because a unit of work cannot get its own uncommitted puts. So one unit of work ends the chain,
+and the next one gets it whole and puts the first segment of a new chain:
 
     on the queue            to put the next record                              then on the queue
     nothing                 put a message; or a first segment                   a message; or an open chain
@@ -18,7 +18,7 @@ that it finds.
 
 **Anchors.** A unit of work that replaces a record hides it. An empty queue would therefore prove nothing: the unit of work of a
 dead owner may not be backed out yet. The queue's depth does not show that (messages got in a unit of work do not count in
-CurrentQDepth; IBM MQ, topic q103130). Open handles do not show it either (IBM does not document whether a lost connection loses
+IBM MQ, "CurrentQDepth"). Open handles do not show it either (IBM does not document whether a lost connection loses
 its handles before or after its unit of work is backed out). So each record has an anchor: a second message, put together with
 the first record, and got only in the unit of work that removes the record for good. A record's CorrelId is its anchor's MsgId.
 An anchor without a visible record means that a unit of work hides the record: wait.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 # The age limit of a unit of work where none is given. An old one keeps the queue manager's log from being reused: with circular
-# logging it is backed out (AMQ7469, and 2003 follows; IBM MQ, topic q040770), on z/OS it is shunted.
+# logging it is backed out (AMQ7469, and 2003 follows; IBM MQ, "MQRC_BACKED_OUT"), on z/OS it is shunted.
 LONGEST_S = 60.0
 
 

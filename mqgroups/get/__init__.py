@@ -1,9 +1,14 @@
 """Consumers: getting the messages of groups.
 
 consumer.py       GroupConsumer: what an application makes and iterates over
-group.py          IncomingGroup: checks each message before the application gets it
-getter.py         begins units of work, commits, and gets again whatever was not committed
+group.py          IncomingGroup: the messages of one group
+iteration.py      the iterator of groups, and of messages
+message_check.py  checks a message before the application gets it
+getter.py         gets each message, commits, and gets again what was not committed
 cursor.py         the position on the queue, and the MQGETs that move it
-backout_queue.py  the queue for messages that cannot be processed
-rest.py           what is left on the queue of a group that cannot be completed
+backout_queue.py  BOTHRESH and BOQNAME of the queue
+aside.py          puts messages to the backout queue
+rest.py           finds the rest of a group that cannot be completed
+repetition.py     logs that a group repeats the one before it
+starting.py       opens a consumer's queue, and checks its settings
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqgroups.connection.connection import Connection
+from mqgroups.connection.forwarding import ForwardQueue
 from mqgroups.core.group import GroupPosition
 from mqgroups.core.rest import Left, Rest
 from mqgroups.get.backout_queue import BackoutQueue
@@ -21,29 +22,22 @@ class Aside:
     """
 
     def __init__(self, connection: Connection, queue: str, backout: BackoutQueue | None) -> None:
+        self._connection = connection
         self.backout = backout
+        # Opened at the first use.
+        self._target: ForwardQueue | None = None
         self._rest = RestOfGroup(connection, queue)
-        # Messages that were got in this unit of work.
-        self._moved: list[Message] = []
-        # Messages that are got when it ends: the rest of a group that cannot be completed.
-        self._left: list[Left] = []
-        # A message that is got segment by segment when it ends.
-        self._apart: Message | None = None
+        # Messages that were got in this unit of work, and those that are got when it ends: of the rest of a group that cannot be
+        # completed, and one that is got segment by segment.
+        self._messages: list[Message | Left] = []
 
     def __len__(self) -> int:
-        """Return how many messages will be put."""
-        return len(self._moved) + len(self._left)
+        """Return how many messages will be put, besides segments."""
+        return sum(isinstance(each, Left) or not each._not_got_because for each in self._messages)
 
-    def move(self, message: Message) -> None:
-        """Put aside a message that was got; one that was not got whole needs a unit of work of its own."""
-        if message.not_got_because:
-            self._apart = message
-        else:
-            self._moved.append(message)
-
-    def leave(self, left: Left) -> None:
-        """Put aside a message of the rest of the group."""
-        self._left.append(left)
+    def add(self, message: Message | Left) -> None:
+        """Put aside a message that was got, or one of the rest. One that was not got whole needs a unit of work of its own."""
+        self._messages.append(message)
 
     def rest_of_group(self, position: GroupPosition) -> Rest | None:
         """Look at the rest of the group; returns it if it is as at the last look, at the same position. Raises MQIError."""
@@ -53,10 +47,11 @@ class Aside:
         """Forget the last look at the rest of the group."""
         self._rest.forget()
 
-    def put_moved(self) -> None:
+    def put_got(self) -> None:
         """Put the messages that were got to the backout queue; raises MQIError."""
-        for message in self._moved:
-            self._put(*message.as_got)
+        for message in self._messages:
+            if isinstance(message, Message) and not message._not_got_because:
+                self._put(*message._as_got)
 
     def put_rest(self, cursor: GroupCursor, *, again: bool) -> Iterator[int]:
         """Get what was not got yet, and put it to the backout queue; yields the length of each message.
@@ -64,33 +59,33 @@ class Aside:
         The last one is -1 if a message is gone since it was looked at. ``again``: it was got before, and backed out with a lost
         connection. Raises MQIError.
         """
-        for left in self._left:
-            got = self._rest.take(cursor.position.group_id, left, again=again)
-            if got is None:
-                yield -1
-                return
-            self._put(*got)
-            yield len(got[1])
-        apart = self._apart
-        if apart is not None:
-            for md, data in cursor.take_apart(apart, again=again):
-                self._put(md, data)
-                yield len(data)
-            if cursor.position.msg_seq_number != apart.msg_seq_number:
-                yield -1
+        for message in self._messages:
+            if isinstance(message, Left):
+                got = self._rest.take(cursor.position.group_id, message, again=again)
+                if got is None:
+                    yield -1
+                    return
+                self._put(*got)
+                yield len(got[1])
+            elif message._not_got_because:
+                for md, data in cursor.take_apart(message, again=again):
+                    self._put(md, data)
+                    yield len(data)
+                if cursor.position.msg_seq_number != message.msg_seq_number:
+                    yield -1
 
     def clear(self) -> None:
-        """Forget everything: it is committed, or backed out."""
-        self._moved.clear()
-        self._left.clear()
-        self._apart = None
+        """Forget these messages: they are committed, or backed out."""
+        self._messages.clear()
 
     def close(self) -> None:
         """Close both queues."""
-        if self.backout is not None:
-            self.backout.close()
+        if self._target is not None:
+            self._target.close()
         self._rest.close()
 
     def _put(self, md: bytes | bytearray, data: bytes) -> None:
         assert self.backout is not None
-        self.backout.take(md, data)
+        if self._target is None or self._target.is_stale:
+            self._target = ForwardQueue(self._connection, self.backout.name)
+        self._target.take(md, data)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -26,6 +27,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.errors import GroupUsage
 from mqgroups.get.getter import Getter
 from mqgroups.get.group import BeforeCommit, IncomingGroup
+from mqgroups.get.iteration import Iteration
 from mqgroups.printable import even_half_made
 from mqgroups.settings import Consuming
 from mqgroups.status.hooks import checked_hook
@@ -41,21 +43,18 @@ class GroupConsumer:
     """Gets message groups from one queue, under a name that survives a crash; see ``QueueManager.group_consumer``."""
 
     def __init__(self, connection: Connection, settings: Consuming) -> None:
-        self._connection = connection
-        self._settings = settings
-        self._before_forget: list[Callable[[], object]] = []
         with connection.turn:
-            connection.reopening(self._start)
+            connection.reopening(partial(self._start, connection, settings))
             try:
                 self._getter.owner.tell_resumed()
             except BaseException:
                 self._getter.close(finish=False)
                 raise
 
-    def _start(self) -> None:
+    def _start(self, connection: Connection, settings: Consuming) -> None:
         """Open both queues, read the status record, and claim the name."""
-        work = UnitsOfWork(self._connection, self._settings.every)
-        getter = Getter(self._connection, self._settings, work)
+        work = UnitsOfWork(connection, settings.every)
+        getter = Getter(connection, settings, work)
         try:
             work.claim()
         except BaseException:
@@ -75,7 +74,7 @@ class GroupConsumer:
         """
         getter = self._getter
         if getter.work.has_to_find_out and not getter.closed:
-            with self._connection.turn:
+            with self._getter.connection.turn:
                 getter.work.require_known()
         return self._getter.owner.committed_checkpoint
 
@@ -86,8 +85,7 @@ class GroupConsumer:
             before_commit: called before each syncpoint, and before the application's function.
             before_forget: called before ``forget``, to finish what the checkpoint stands for.
         """
-        self._getter.sinks.append(before_commit)
-        self._before_forget.append(before_forget)
+        self._getter.sinks.append((before_commit, before_forget))
 
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:
         """Call ``function(group)`` before each syncpoint, so that external effects are durable before the commit.
@@ -108,7 +106,7 @@ class GroupConsumer:
                 which would then come again and again.
             MQGroupsError: any other failure.
         """
-        return Groups(self._getter)
+        return groups_of(self._getter)
 
     def stop(self) -> None:
         """End the iteration at the next safe place. For any thread, and for signal handlers; it returns at once, for good.
@@ -132,9 +130,9 @@ class GroupConsumer:
             MQGroupsError: the unit of work failed.
         """
         getter = self._getter
-        for function in self._before_forget:
-            function()
-        with self._connection.turn:
+        for _, before_forget in getter.sinks:
+            before_forget()
+        with self._getter.connection.turn:
             if getter.closed or getter.group is not None:
                 raise GroupUsage(f"{self!r} is closed, or a group is being got. Call forget() between two groups")
             getter.recover()
@@ -145,7 +143,7 @@ class GroupConsumer:
 
         The record of an interrupted group stays, and a record with a checkpoint.
         """
-        with self._connection.turn:
+        with self._getter.connection.turn:
             self._getter.close(finish=True)
 
     def delete_status_queue(self) -> None:
@@ -155,7 +153,7 @@ class GroupConsumer:
             GroupUsage: a group is interrupted, or there is a checkpoint, so the record is still needed.
             MQIError: the queue cannot be deleted (2045: it is a predefined queue).
         """
-        with self._connection.turn:
+        with self._getter.connection.turn:
             if self._getter.owner.is_needed:
                 raise GroupUsage(
                     f"{self!r} has an interrupted group or a checkpoint, so its status queue cannot be deleted. Get the rest of "
@@ -170,7 +168,7 @@ class GroupConsumer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         # After an exception the application will start again and needs the record, so a COMPLETED one stays too.
-        with self._connection.turn:
+        with self._getter.connection.turn:
             self._getter.owner.telemetry.application_failed(error)
             self._getter.close(finish=error is None)
 
@@ -178,46 +176,27 @@ class GroupConsumer:
         getter = getattr(self, "_getter", None)
         if getter is not None and not getter.closed:
             what = f"{self!r} was not closed. Use it in a with statement, or call close()"
-            tell_forgotten(what, self, getter.turn.pid)
+            tell_forgotten(what, self, getter.connection.turn.pid)
 
     @even_half_made
     def __repr__(self) -> str:
         return repr(self._getter)
 
 
-class Groups:
-    """The groups of a consumer as they come; see ``GroupConsumer.__iter__``. Not a generator, for the reason in ``group.py``."""
+def groups_of(getter: Getter) -> Iterator[IncomingGroup]:
+    """Return the groups of a consumer as they come; see ``GroupConsumer.__iter__``."""
+    return Iteration(getter.connection.turn, partial(next_group, getter))
 
-    def __init__(self, getter: Getter) -> None:
-        self._getter = getter
-        self._group: IncomingGroup | None = None
-        self._ended = False
 
-    def __iter__(self) -> Groups:
-        return self
-
-    def __next__(self) -> IncomingGroup:
-        group = None
-        with self._getter.turn:
-            if not self._ended:
-                before, self._group = self._group, None
-                # If the next call raises, the iteration has ended.
-                self._ended = True
-                group = self._after(before)
-                self._group, self._ended = group, group is None
-        if group is None:
-            raise StopIteration
-        return group
-
-    def _after(self, before: IncomingGroup | None) -> IncomingGroup | None:
-        getter = self._getter
-        if before is not None and getter.group is before and not before.started:
-            getter.back_out(None)
-            raise GroupUsage(
-                f"group {before.group_id.hex()} was not iterated over. It cannot be skipped, because a group that is not "
-                "processed comes again. Iterate over it, or close the consumer"
-            )
-        return _next_group(getter)
+def next_group(getter: Getter, before: IncomingGroup | None) -> IncomingGroup | None:
+    """Return the group after ``before``, the last one of this iteration; ``None`` if none came."""
+    if before is not None and getter.group is before and before._is_new:
+        getter.back_out(None)
+        raise GroupUsage(
+            f"group {before.group_id.hex()} was not iterated over. It cannot be skipped, because a group that is not "
+            "processed comes again. Iterate over it, or close the consumer"
+        )
+    return _next_group(getter)
 
 
 def _loop_was_left(getter: Getter, group: IncomingGroup) -> None:
@@ -244,16 +223,16 @@ def _next_group(getter: Getter) -> IncomingGroup | None:
     owner, left = getter.owner, getter.group
     # If the last group was not iterated to its end, the messages since its last commit do not count as processed.
     getter.back_out(None)
-    if left is not None and not getter.turn.interrupted:
+    if left is not None and not getter.connection.turn.interrupted:
         _loop_was_left(getter, left)
     getter.work.require_known()
     committed = owner.committed
     if not committed.at_start:
         if getter.work.stopping:
             raise owner.stopped()
-        group = IncomingGroup(getter, committed.group_id, committed.msg_seq_number, owner.committed_checkpoint)
+        group = IncomingGroup(getter, None)
     elif (first := getter.first()) is not None:
-        group = IncomingGroup(getter, first.group_id, first=first)
+        group = IncomingGroup(getter, first)
     else:
         return None
     getter.group = group

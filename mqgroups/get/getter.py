@@ -1,7 +1,7 @@
-"""Gets the messages of a consumer's groups, and ends its units of work: committed, backed out, or got again.
+"""Gets the messages of a consumer's groups, ends its units of work, and gets again what was not committed.
 
 A commit includes the messages for the backout queue and those that a pipe puts. What has to be done again after a lost connection
-is one value, which is noted before (``_Redo``).
+is one value, which is noted before the calls that may fail (``_Redo``).
 
 Not here: the application's interface (``consumer.py``), and the checks on each message (``message_check.py``).
 """
@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 from mqgroups.connection.connection import Connection
 from mqgroups.connection.queue import LongerThanAccepted, SegmentsDiffer
 from mqgroups.connection.retry import REDO, ask
+from mqgroups.core.group_key import Likeness
 from mqgroups.core.model import GROUP_ID_NONE, Role
 from mqgroups.core.next_record import Note
 from mqgroups.core.ownership import PendingCommit
@@ -24,7 +26,7 @@ from mqgroups.core.restart import Expectations
 from mqgroups.core.status import Outgoing
 from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupStalled, MQGroupsError, MQIError
 from mqgroups.get.aside import Aside
-from mqgroups.get.repetition import Repetition
+from mqgroups.get.repetition import compared
 from mqgroups.get.starting import find_backout_queue, open_cursor, refuse_unfit
 from mqgroups.mqi.message import Message, NotGot
 from mqgroups.printable import even_half_made
@@ -79,23 +81,34 @@ class _Redo(NamedTuple):
     end: _End | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """What this process knows of the suspect.
+
+    Attributes:
+        tries: how often the application got it since it was noted; as often as the backout count says, if another process has
+            noted it.
+        call_failed: whether a call that says nothing about it has failed since it was noted or given to the application.
+        is_alone: whether the message that was got last is it, and must be the only one of its unit of work.
+    """
+
+    tries: int = PROOF
+    call_failed: bool = False
+    is_alone: bool = False
+
+
 class Getter:
     """A consumer's open queues, and the messages that it has got since the last commit.
 
     Attributes:
-        settings: the consumer's.
-        turn: the connection's.
+        connection, settings: the consumer's.
         work, owner: its units of work, and its part of them.
-        status: its status queue.
         cursor: its position on its queue.
         aside: what it puts to the backout queue.
         group: the group that is being got; ``None`` between groups.
-        repetition: what its last group has in common with the one before.
-        decode: the codec's function; ``None`` if messages are not decoded.
-        before_commit, sinks: the application's function, called before each syncpoint, and those of what is attached.
-        tries: how often the application got the suspect since it was noted; as often as the backout count says, if another
-            process has noted it.
-        call_failed: whether a call that says nothing about the suspect has failed since it was noted or given to the application.
+        before_commit: the application's function, called before each syncpoint.
+        sinks: what is attached: the functions that are called before that one, and before ``forget``.
+        trial: what is known of the suspect besides the record.
     """
 
     def __init__(
@@ -110,32 +123,28 @@ class Getter:
             ConfigurationError: the settings do not fit the queue or the interrupted group.
             MQIError: a call failed.
         """
-        self._connection = connection
+        self.connection = connection
         self.settings = settings
-        self.turn = connection.turn
         self.work = work
         self._partner = partner
         # An IncomingGroup, which this module only passes on to ``before_commit``.
         self.group: Any = None
         self.before_commit: Callable[[Any], None] | None = None
-        self.sinks: list[Callable[[Any], None]] = []
-        self.repetition = Repetition(settings.queue)
-        self.decode = settings.codec.decode if settings.codec is not None else None
+        self.sinks: list[tuple[Callable[[Any], None], Callable[[], object]]] = []
+        # Whether a GroupId that is used again is still to be told.
+        self._tells_reuse = True
         self.closed = False
-        self.tries = PROOF
-        self.call_failed = False
-        # Whether the message that was got last must be the only one of its unit of work.
-        self._alone = False
+        self.trial = _Trial()
         # What is done again if the connection is lost.
         self._due: _Redo | None = None
         # When the log says next that a message of this group is waited for, in seconds of waiting.
         self._tell_at = (GROUP_ID_NONE, _TELL_AFTER_S)
         # The unit of work in which the application left the loop over a group, with which suspect, and how often.
         self._left: tuple[int, Suspect | None, int] = (0, None, 0)
-        self.status = settings.open_status_queue(connection)
+        keeper = settings.open_status_queue(connection)
         try:
             expected = Expectations(Role.GET, settings.name, settings.queue, connection.q_mgr_identifier)
-            self.owner = work.add(self.status, expected, new_owner_id(), settings.hooks)
+            self.owner = work.add(keeper, expected, new_owner_id(), settings.hooks)
             self.cursor = open_cursor(connection, settings, self.owner)
             self.owner.in_hand = lambda: self.cursor.position
             self.aside = Aside(
@@ -144,7 +153,7 @@ class Getter:
                 find_backout_queue(connection, settings, self.owner, self.cursor.queue),
             )
         except BaseException:
-            self.status.give_up()
+            keeper.give_up()
             raise
         try:
             refuse_unfit(settings, self.owner, repr(self), is_pipe=partner is not None)
@@ -158,7 +167,7 @@ class Getter:
         """Return the text that a consumer shows as its repr."""
         position = self.cursor.position
         group = position.group_id.hex() if not position.at_start else "none"
-        state = "closed" if self.closed else self._connection.state
+        state = "closed" if self.closed else self.connection.state
         return (
             f"<GroupConsumer {self.settings.queue} name={self.settings.name} group={group} "
             f"seq={position.msg_seq_number} uow={self.owner.own.number} {state}>"
@@ -175,9 +184,13 @@ class Getter:
             raise
         if message is None:
             self.work.release()
-        else:
-            self.repetition.compare(self.owner, message)
         return message
+
+    def repeats(self, first: Message) -> bool:
+        """Whether a group that begins with this message has the key of the one that was completed before; the log tells it."""
+        found = compared(self.owner, self.settings.queue, first, tells_reuse=self._tells_reuse)
+        self._tells_reuse = self._tells_reuse and found is not Likeness.GROUP_ID
+        return found is Likeness.KEY
 
     def _first(self) -> Message | None:
         while not self.work.is_stopping():
@@ -190,7 +203,7 @@ class Getter:
             except (SegmentsDiffer, LongerThanAccepted) as error:
                 return self._not_got(error)
             except MQIError as error:
-                self.call_failed = True
+                self._call_has_failed()
                 self.work.redo(error)
         return None
 
@@ -205,8 +218,8 @@ class Getter:
             MQIError: a call failed.
         """
         while True:
-            if self._connection.beat is not None:
-                self._connection.beats()
+            if self.connection.beat is not None:
+                self.connection.beats()
             if self.work.stopping:
                 self._stop_if_asked()
             try:
@@ -232,7 +245,7 @@ class Getter:
         # A group's first message is always the first of its unit of work.
         if message.msg_seq_number == 1 and message.offset == 0:
             self.owner.set_first_msg_id(message.msg_id)
-            if message.taken is not None:
+            if message._taken is not None:
                 self.owner.set_properties(message.properties)
 
     def _wait_for_next(self) -> Message:
@@ -251,7 +264,7 @@ class Getter:
         return message
 
     def _while_waiting(self, left_s: float) -> bool:
-        self._connection.beats()
+        self.connection.beats()
         self._stop_if_asked()
         if self.work.due():
             self.syncpoint()
@@ -302,10 +315,10 @@ class Getter:
         unit = self.owner.unit
         unit.messages += 1
         unit.data_bytes += len(message.data)
-        if not message.is_plain and message.is_last:
+        if not message._is_plain and message.is_last:
             self.end_group()
             return True
-        if self._alone:
+        if self.trial.is_alone:
             self.owner.clear_suspect()
             self.syncpoint()
         elif self.work.due():
@@ -323,9 +336,9 @@ class Getter:
         return tuple(self.cursor.unit[: self.owner.unit.messages])
 
     def loop_left(self) -> int:
-        """Take note that the application has left the loop over a group; returns how often since the last commit.
+        """Count that the application has left the loop over a group. Returns how often it did since the last commit.
 
-        It is counted anew for each suspect that is noted: that is given to the application to find out whether it is poison.
+        Each suspect begins a new count, because it is given to the application again to find out whether it is poison.
         """
         here = self.owner.own.number, self.owner.unit.note.suspect
         self._left = *here, self._left[2] + 1 if self._left[:2] == here else 1
@@ -348,7 +361,7 @@ class Getter:
     ) -> None:
         """End the group's last unit of work. The arguments are the error of a group that was not completed."""
         if self.group is not None:
-            self.group.ends, self.group.abandoned, self.group.quarantined = True, abandoned, quarantined
+            self.group._ends_with(abandoned or quarantined)
         self._ask_application()
         failed_with = abandoned.result if abandoned is not None else None if quarantined is None else 0
         self._commit(ended=True, failed_with=failed_with)
@@ -356,11 +369,13 @@ class Getter:
         self.aside.group_goes_on()
         ended, self.group = self.group, None
         if ended is not None:
-            ended.has_ended = True
+            ended._is_over()
 
     def _ask_application(self) -> None:
         group = self.group
-        for function in (*self.sinks, self.before_commit, group.asked_before_commit) if group is not None else ():
+        if group is None:
+            return
+        for function in (*(each for each, _ in self.sinks), self.before_commit, group._asked_before_commit):
             if function is not None:
                 self.owner.telemetry.asking()
                 ask(function, group)
@@ -380,7 +395,7 @@ class Getter:
     def _end(self, end: _End) -> None:
         # If there is nothing but a rest to move, or not even that, the unit of work begins here.
         self.work.begin()
-        self.aside.put_moved()
+        self.aside.put_got()
         self._move_rest()
         self._commit_record(end)
 
@@ -395,7 +410,7 @@ class Getter:
 
     def _committed(self) -> None:
         self.cursor.unit.clear()
-        self._alone = False
+        self._not_alone()
         if self._partner is not None:
             self._partner.committed()
 
@@ -419,17 +434,21 @@ class Getter:
         return backout is not None and backout.threshold > 0 and self.settings.poison == "quarantine"
 
     def move(self, message: Message) -> None:
-        """Put a message to the backout queue at the commit of this unit of work; one that is not joined needs one of its own."""
-        self.aside.move(message)
-        if not message.not_got_because:
+        """Put a message to the backout queue with the commit of this unit of work. One that MQGET did not join needs its own."""
+        self.aside.add(message)
+        if not message._not_got_because:
             self.owner.count(len(message.data))
             self.owner.unit.to_put = len(self.aside)
 
+    def _call_has_failed(self, says_nothing: bool = True) -> None:
+        self.trial = replace(self.trial, call_failed=says_nothing)
+
+    def _not_alone(self) -> None:
+        self.trial = replace(self.trial, is_alone=False)
+
     def process_alone(self) -> None:
         """Make the message that was got last the only one of its unit of work."""
-        self._alone = True
-        self.tries += 1
-        self.call_failed = False
+        self.trial = _Trial(self.trial.tries + 1, is_alone=True)
 
     @property
     def can_isolate(self) -> bool:
@@ -437,7 +456,7 @@ class Getter:
         return self.work.may_be_split
 
     def isolate(self, suspect: Suspect | None) -> None:
-        """Commit the messages processed before the one got last, which goes back to the queue, and note the suspect."""
+        """Commit the messages before the one that was got last. That one goes back to the queue, and ``suspect`` is noted."""
         processed = self.processed()
         if processed:
             self._ask_application()
@@ -449,7 +468,7 @@ class Getter:
             self._get_again(again)
         except MQIError as error:
             self.redo(error, again)
-        self.call_failed = False
+        self.trial = replace(self.trial, call_failed=False)
         if processed:
             self.aside.clear()
             self._committed()
@@ -457,10 +476,10 @@ class Getter:
             self.cursor.unit.clear()
 
     def _not_got(self, error: SegmentsDiffer | LongerThanAccepted) -> Message:
-        """Give back the part of a message that was got, and commit the messages before it; returns what stands for the message.
+        """Give back the part of a message that was got, and commit the messages before it. Returns what stands for the message.
 
-        Raises ``error`` if what the application has put and got on a shared connection would be backed out with it, or if it
-        is told otherwise.
+        Raises ``error`` if the message is not moved to the backout queue; or on a shared connection, if the application's own
+        messages would be backed out with it.
         """
         is_moved = self.moves_poison or self.owner.unit.note.quarantine or isinstance(error, SegmentsDiffer)
         if not (self.can_isolate and is_moved):
@@ -480,7 +499,7 @@ class Getter:
             if len(self.aside) and self.work.due(len(self.aside), data_bytes):
                 self.syncpoint()
                 data_bytes = 0
-            self.aside.leave(left)
+            self.aside.add(left)
             data_bytes += left.length
             self.owner.set_quarantine()
             self.owner.unit.to_put = len(self.aside)
@@ -492,9 +511,9 @@ class Getter:
         return error
 
     def _move_rest(self) -> None:
-        """Get what belongs in this unit of work besides the messages got, and put it to the backout queue.
+        """Get the rest of a group that was put aside, and put it to the backout queue.
 
-        Raises MQIError; GroupStalled if some of it is gone since it was looked at.
+        Raises MQIError; GroupStalled if a message of it is gone since it was looked at.
         """
         unit = self.owner.unit
         for length in self.aside.put_rest(self.cursor, again=self.work.redoing):
@@ -513,7 +532,7 @@ class Getter:
     def redo(self, error: MQIError, again: _Redo) -> None:
         """Recover from ``error`` and do ``again`` what is not committed; raises MQGroupsError."""
         # A put may have been refused for what the message is, such as its length.
-        self.call_failed = error.verb != "MQPUT" or error.reason in REDO
+        self._call_has_failed(error.verb != "MQPUT" or error.reason in REDO)
         self._due = again
         try:
             self.work.redo(error)
@@ -521,7 +540,7 @@ class Getter:
             self._due = None
 
     def replay(self, committed: int | None) -> None:
-        """Get again what is not committed, after a lost connection; see ``units_of_work.Participant``.
+        """Get again what is not committed, after a lost connection; see ``Participant.replay``.
 
         The application does not see these messages again. ``before_commit`` is not called again either.
         """
@@ -549,7 +568,7 @@ class Getter:
             self._end(again.end)
 
     def _set_back(self) -> None:
-        self._alone = False
+        self._not_alone()
         self.cursor.set_back(self.owner.committed)
         self.cursor.reopen()
 
@@ -575,4 +594,4 @@ class Getter:
             self.aside.close()
             self.cursor.close()
         finally:
-            self.status.close(delete=delete_status)
+            self.owner.keeper.close(delete=delete_status)

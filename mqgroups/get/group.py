@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from enum import Enum
+from typing import Any, Literal, NamedTuple, TypeAlias
 
-from mqgroups.connection.interruptions import Turn
 from mqgroups.core.group_key import group_key
-from mqgroups.core.group_properties import name_of
+from mqgroups.core.group_properties import GroupProperties, name_of
+from mqgroups.core.model import GROUP_ID_LENGTH
 from mqgroups.core.status import Checkpoint
-from mqgroups.errors import (
-    GroupAbandoned,
-    GroupQuarantined,
-    GroupStalled,
-    GroupUsage,
-)
+from mqgroups.errors import GroupAbandoned, GroupQuarantined, GroupStalled, GroupUsage
 from mqgroups.get.getter import Getter
-from mqgroups.get.message_check import MessageCheck
+from mqgroups.get.iteration import Iteration
+from mqgroups.get.message_check import is_for_application
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.mqi.message import Message
 from mqgroups.printable import even_half_made
@@ -30,50 +27,102 @@ from mqgroups.status.keeper import check_can_be_kept, require_kept
 _log = logging.getLogger("mqgroups.get")
 
 
+class _Start(NamedTuple):
+    """What is known of a group when the application gets it; see the properties of ``IncomingGroup``."""
+
+    key: bytes
+    properties: GroupProperties
+    resume_from: int
+    checkpoint: Checkpoint
+    repeats: bool
+
+
+class _State(Enum):
+    """How far the application is with a group."""
+
+    NEW = "not iterated over"
+    STARTED = "iterated over"
+    ENDED = "its end is committed, or another consumer got it"
+
+
 class IncomingGroup:
-    """A message group being got. Iterate over it once.
+    """A message group being got. Iterate over it once."""
 
-    Attributes:
-        group_id: 24 bytes; ``MQGI_NONE`` for a message in no group, which is returned as a group of one message.
-        key: the group's identity, 48 bytes: its GroupId and the MsgId of its first message. The MsgId is 24 zero bytes if an
-            operator has rebuilt the group's status record.
-        repeats: whether it has the key of the group that this consumer completed before it; false in a group that is resumed,
-            and after a start without a status record.
-        resume_from: how many messages of the group were consumed in committed units of work before this iteration.
-        checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new group.
-        ends: in ``before_commit``: whether the commit ends the group.
-        abandoned: in ``before_commit``: the error if it ends it because its producer gave the group up; else ``None``.
-        quarantined: in ``before_commit``: the error if it ends it because the rest went to the backout queue; else ``None``.
-            What was processed is not there again: keep it, or put it aside with the reason.
-        has_ended: whether its last message is processed and committed, or the group was abandoned or moved; or another consumer
-            got it before this one committed any of it.
-    """
-
-    def __init__(
-        self,
-        getter: Getter,
-        group_id: bytes,
-        resume_from: int = 0,
-        checkpoint: Checkpoint = None,
-        first: Message | None = None,
-    ) -> None:
+    def __init__(self, getter: Getter, first: Message | None) -> None:
+        """``first``: the group's first message; ``None`` if the group was interrupted."""
         self._getter = getter
-        self._first = first
-        note = getter.owner.unit.note
-        self._properties = note.properties if first is None else first.properties
-        self.key = group_key(group_id, note.first_msg_id if first is None else first.msg_id)
-        self._check = MessageCheck(getter, self.key)
-        self.repeats = first is not None and getter.repetition.repeats
-        self._segment: Message | None = None
-        self.asked_before_commit: BeforeCommit | None = None
-        self.started = False
-        self.ends = False
-        self.abandoned: GroupAbandoned | None = None
-        self.quarantined: GroupQuarantined | None = None
-        self.has_ended = False
-        self.group_id = group_id
-        self.resume_from = resume_from
-        self.checkpoint: Any = checkpoint
+        owner = getter.owner
+        note, committed = owner.unit.note, owner.committed
+        if first is None:
+            key = group_key(committed.group_id, note.first_msg_id)
+            start = _Start(key, note.properties, committed.msg_seq_number, owner.committed_checkpoint, repeats=False)
+        else:
+            key = group_key(first.group_id, first.msg_id)
+            start = _Start(key, first.properties, 0, None, getter.repeats(first))
+        self._start = start
+        # The first message, until the application gets it; then the last segment that was got.
+        self._in_hand = first
+        self._asked_before_commit: BeforeCommit | None = None
+        self._state = _State.NEW
+        # How the commit that is under way ends the group: with which error, or in order, which is ``None``. False: not at all.
+        self._end: GroupAbandoned | GroupQuarantined | Literal[False] | None = False
+
+    @property
+    def group_id(self) -> bytes:
+        """24 bytes; ``MQGI_NONE`` for a message in no group, which is returned as a group of one message."""
+        return self.key[:GROUP_ID_LENGTH]
+
+    @property
+    def key(self) -> bytes:
+        """The group's identity, 48 bytes: its GroupId and the MsgId of its first message.
+
+        The MsgId is 24 zero bytes if an operator has rebuilt the group's status record.
+        """
+        return self._start.key
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it has the key of the group that this consumer completed before it.
+
+        False in a group that is resumed, and after a start without a status record.
+        """
+        return self._start.repeats
+
+    @property
+    def resume_from(self) -> int:
+        """How many messages of the group were consumed in committed units of work before this iteration."""
+        return self._start.resume_from
+
+    @property
+    def checkpoint(self) -> Any:
+        """The application's checkpoint of the last commit in this group; ``None`` in a new group."""
+        return self._start.checkpoint
+
+    @property
+    def ends(self) -> bool:
+        """In ``before_commit``: whether the commit ends the group."""
+        return self._end is not False
+
+    @property
+    def abandoned(self) -> GroupAbandoned | None:
+        """In ``before_commit``: the error if the commit ends the group because its producer gave it up; else ``None``."""
+        return self._end if isinstance(self._end, GroupAbandoned) else None
+
+    @property
+    def quarantined(self) -> GroupQuarantined | None:
+        """In ``before_commit``: the error if the commit ends the group because its rest went to the backout queue; else ``None``.
+
+        What was processed is not there again: keep it, or put it aside with the reason.
+        """
+        return self._end if isinstance(self._end, GroupQuarantined) else None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its last message is processed and committed, or the group was abandoned or moved.
+
+        Also if another consumer got it before this one committed any of it.
+        """
+        return self._state is _State.ENDED
 
     @property
     def properties(self) -> Mapping[str, PropertyValue]:
@@ -82,12 +131,12 @@ class IncomingGroup:
         Raises:
             GroupPropertiesLost: the group was interrupted, and its status record does not have them.
         """
-        return require_kept(self._properties, self.group_id, self._getter.status.name)
+        return require_kept(self._start.properties, self.group_id, self._getter.owner.keeper.name)
 
     @property
     def name(self) -> str:
         """The name that the producer gave the group; empty if it gave none, or it is not known."""
-        return name_of(self._properties)
+        return name_of(self._start.properties)
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Commit ``checkpoint`` (bytes or a JSON value) with the next syncpoint.
@@ -109,7 +158,7 @@ class IncomingGroup:
 
         See ``GroupConsumer.before_commit``.
         """
-        self.asked_before_commit = checked_hook("before_commit", function)
+        self._asked_before_commit = checked_hook("before_commit", function)
         return function
 
     def __iter__(self) -> Iterator[Message]:
@@ -125,36 +174,49 @@ class IncomingGroup:
             GroupUsage: the group was iterated over before, or the consumer is getting another one.
             MQGroupsError: any other failure. The unit of work is backed out; iterate over the consumer again.
         """
-        if self.started or not self._is_current:
+        if self._state is not _State.NEW or not self._is_current:
             raise GroupUsage(
                 "this group was iterated over already, or the consumer is getting another one. Iterate over a group once, when "
                 "the consumer returns it"
             )
-        self.started = True
-        return _Messages(self, self._getter.turn)
+        self._state = _State.STARTED
+        return Iteration(self._getter.connection.turn, self._advance)
 
     @even_half_made
     def __repr__(self) -> str:
         return f"<IncomingGroup group={self.group_id.hex()} resume_from={self.resume_from} of {self._getter!r}>"
 
+    def _ends_with(self, error: GroupAbandoned | GroupQuarantined | None) -> None:
+        """Note that the next commit ends the group, and with which error."""
+        self._end = error
+
+    def _is_over(self) -> None:
+        """Note that the end is committed."""
+        self._state = _State.ENDED
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether it was not iterated over."""
+        return self._state is _State.NEW
+
     @property
     def _is_current(self) -> bool:
         return self._getter.group is self
 
-    def advance(self, processed: Message | None) -> Message | None:
+    def _advance(self, processed: Message | None) -> Message | None:
         """Return the message after ``processed``, ``None`` at the end; for the iterator."""
         getter = self._getter
         telemetry = getter.owner.telemetry
         try:
             if processed is None:
-                message, self._first = self._first, None
+                message, self._in_hand = self._in_hand, None
             else:
                 # The application asks for more, so it has processed this one.
                 if telemetry.each_message:
                     telemetry.messages.processed()
-                if getter.turn.interrupted or getter.group is not self:
+                if getter.connection.turn.interrupted or getter.group is not self:
                     raise self._not_current()
-                if not processed.is_plain and not processed.is_last_segment:
+                if not processed._is_plain and not processed.is_last_segment:
                     processed = self._last_segment()
                 if getter.message_processed(processed):
                     return None
@@ -162,26 +224,26 @@ class IncomingGroup:
             if message is None:
                 message = getter.take()
             # Most messages need no check.
-            if not message.is_plain or getter.decode is not None:
+            if not message._is_plain or getter.settings.codec is not None:
                 message = self._checked(message)
         except Exception as error:
             if self._is_current:
                 getter.back_out(error)
             raise
-        if message is not None and (telemetry.each_message or message.taken is not None):
+        if message is not None and (telemetry.each_message or message._taken is not None):
             telemetry.hand_out(message)
         return message
 
     def _checked(self, message: Message) -> Message | None:
         """Return the message if it is for the application, else get it again; ``None`` if another consumer has got it."""
-        while not self._check(message):
+        while not is_for_application(self._getter, self.key, message):
             again = self._taken_again()
             if again is None:
                 return None
             message = again
         if not message.is_last_segment:
-            message.followed_by(self._next_of_message)
-            self._segment = message
+            message._followed_by(self._next_of_message)
+            self._in_hand = message
         return message
 
     def _taken_again(self) -> Message | None:
@@ -201,11 +263,11 @@ class IncomingGroup:
             if not begins or group_key(message.group_id, message.msg_id) == self.key:
                 return message
         getter.back_out(None)
-        self.has_ended = True
+        self._state = _State.ENDED
         return None
 
     def _not_current(self) -> GroupUsage:
-        if self._getter.turn.interrupted:
+        if self._getter.connection.turn.interrupted:
             self._getter.group = None
             return GroupUsage(
                 "a call was interrupted in this group. Iterate over the consumer again, which resumes the group"
@@ -218,8 +280,9 @@ class IncomingGroup:
 
     def _next_of_message(self) -> Message:
         """Get the next segment for the application. The one before is processed, so a syncpoint may be taken between them."""
-        with self._getter.turn:
-            if self._getter.turn.interrupted or not self._is_current:
+        turn = self._getter.connection.turn
+        with turn:
+            if turn.interrupted or not self._is_current:
                 raise self._not_current()
             try:
                 return self._next_segment()
@@ -229,41 +292,17 @@ class IncomingGroup:
                 raise
 
     def _next_segment(self) -> Message:
-        assert self._segment is not None
-        self._getter.segment_processed(self._segment)
-        self._segment = self._getter.take()
-        return self._segment
+        assert self._in_hand is not None
+        self._getter.segment_processed(self._in_hand)
+        self._in_hand = self._getter.take()
+        return self._in_hand
 
     def _last_segment(self) -> Message:
         """Get the segments of a message that the application did not ask for; returns the last one."""
-        assert self._segment is not None
-        while not self._segment.is_last_segment:
+        assert self._in_hand is not None
+        while not self._in_hand.is_last_segment:
             self._next_segment()
-        return self._segment
-
-
-class _Messages:
-    """The messages of a group. Not a generator: if two threads called one, Python would fail before ``Turn`` could refuse one."""
-
-    def __init__(self, group: IncomingGroup, turn: Turn) -> None:
-        self._group = group
-        self._turn = turn
-        self._message: Message | None = None
-        self._ended = False
-
-    def __iter__(self) -> _Messages:
-        return self
-
-    def __next__(self) -> Message:
-        with self._turn:
-            if not self._ended:
-                # If the next call raises, the iteration has ended.
-                self._ended = True
-                self._message = message = self._group.advance(self._message)
-                if message is not None:
-                    self._ended = False
-                    return message
-        raise StopIteration
+        return self._in_hand
 
 
 BeforeCommit: TypeAlias = Callable[[IncomingGroup], None]

@@ -18,25 +18,15 @@ _REPEATS = (
 _REUSED = "queue %s: GroupId %s was used again, for another group. Tell groups apart by group.key, not by GroupId"
 
 
-class Repetition:
-    """What a consumer's last group has in common with the one before.
+def compared(owner: Owner, queue: str, first: Message, *, tells_reuse: bool) -> Likeness:
+    """Return what a group that begins has in common with the one that was completed before it, and log that.
 
-    Attributes:
-        repeats: whether it has the same key.
+    ``tells_reuse``: also if it is only the GroupId.
     """
-
-    def __init__(self, queue: str) -> None:
-        self._queue = queue
-        self._told_group_ids = False
-        self.repeats = False
-
-    def compare(self, owner: Owner, first: Message) -> None:
-        """Compare a group that begins with the one that was completed before it, and tell what they have in common."""
-        group_id = first.group_id.hex()
-        found = likeness(owner.own.record, first.group_id, first.msg_id)
-        self.repeats = found is Likeness.KEY
-        if self.repeats:
-            owner.log(_log, logging.WARNING, _REPEATS, group_id, self._queue, first.msg_id.hex())
-        elif found is not Likeness.NONE and not self._told_group_ids:
-            self._told_group_ids = True
-            owner.log(_log, logging.WARNING, _REUSED, self._queue, group_id)
+    group_id = first.group_id.hex()
+    found = likeness(owner.own.record, first.group_id, first.msg_id)
+    if found is Likeness.KEY:
+        owner.log(_log, logging.WARNING, _REPEATS, group_id, queue, first.msg_id.hex())
+    elif found is not Likeness.NONE and tells_reuse:
+        owner.log(_log, logging.WARNING, _REUSED, queue, group_id)
+    return found

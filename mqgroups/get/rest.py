@@ -1,7 +1,7 @@
 """The rest of a group that cannot be completed: looked at twice by browsing, and got one physical message at a time.
 
-This is done on a handle of its own, because a get without logical order would change the consumer's place in its group. Messages
-are not reassembled, so nothing has to be complete. Not here: what becomes of them (``getter.py``).
+It has a handle of its own, because a get without logical order would change the consumer's place in its group. Segments are not
+joined, so a message need not be complete. Not here: what becomes of the messages (``getter.py``).
 """
 
 from __future__ import annotations
@@ -23,24 +23,25 @@ _MATCH = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_N
 
 
 class RestOfGroup:
-    """The rest of the group that a consumer is getting.
-
-    Attributes:
-        found: what the last look has found.
-    """
+    """The rest of the group that a consumer is getting."""
 
     def __init__(self, connection: Connection, queue: str) -> None:
         self._connection = connection
         self._name = queue
         self._queue: Queue | None = None
+        # The last look: at which group, behind which number, and what it has found.
         self._seen: tuple[bytes, int, Rest] | None = None
-        self.found: Rest = ()
+
+    @property
+    def found(self) -> Rest:
+        """What the last look has found."""
+        return self._seen[2] if self._seen is not None else ()
 
     def is_unchanged(self, position: GroupPosition) -> bool:
         """Look at the queue, and return whether it is as at the last look, at the same position; raises MQIError."""
         before = self._seen
-        self.found = rest_behind(position, self._browse(position.group_id))
-        self._seen = (position.group_id, position.msg_seq_number, self.found)
+        found = rest_behind(position, self._browse(position.group_id))
+        self._seen = (position.group_id, position.msg_seq_number, found)
         return self._seen == before
 
     def forget(self) -> None:
@@ -48,9 +49,10 @@ class RestOfGroup:
         self._seen = None
 
     def take(self, group_id: bytes, left: Left, *, again: bool) -> tuple[bytes, bytes] | None:
-        """Get a message of the rest in the unit of work; returns MQMD and data, or ``None`` if it is gone.
+        """Get a message of the rest in the unit of work. Returns MQMD and data, or ``None`` if it is gone.
 
-        ``again``: it was got before, and backed out with a lost connection, so it may not be back yet. Raises MQIError.
+        ``again``: whether it has been got before, and was backed out with a lost connection. Then it may not be back yet. Raises
+        MQIError.
         """
         match = _MATCH
         if self._connection.platform != mq.MQPL_ZOS:

@@ -9,7 +9,7 @@ from mqgroups.connection.queue import Queue
 from mqgroups.connection.retry import OWNER_ACTIVE
 from mqgroups.core.restart import Mismatch
 from mqgroups.errors import ConfigurationError, MQIError
-from mqgroups.get.backout_queue import BackoutQueue
+from mqgroups.get.backout_queue import BackoutQueue, backout_queue_of
 from mqgroups.get.cursor import GroupCursor
 from mqgroups.mqi import constants as mq
 from mqgroups.settings import Consuming
@@ -42,10 +42,10 @@ def _refuse_status_queue(connection: Connection, settings: Consuming, in_use: MQ
 def find_backout_queue(connection: Connection, settings: Consuming, owner: Owner, queue: Queue) -> BackoutQueue | None:
     """Return the backout queue of the consumer's open ``queue``; ``None`` if the consumer moves nothing there.
 
-    Raises as ``BackoutQueue``.
+    Raises as ``backout_queue_of``.
     """
     moves_groups = settings.stalled == "quarantine" or owner.unit.note.quarantine
-    found = BackoutQueue(connection, queue, settings.poison, "quarantine" if moves_groups else settings.stalled)
+    found = backout_queue_of(connection, queue, settings.poison, "quarantine" if moves_groups else settings.stalled)
     return found if found.threshold or moves_groups else None
 
 

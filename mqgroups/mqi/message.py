@@ -35,14 +35,17 @@ class Message:
     __slots__ = (
         "_following",
         "_group_status",
+        "_is_plain",
         "_md",
         "_properties",
         "_segment_status",
+        "_taken",
         "_value",
         "data",
-        "is_plain",
-        "taken",
     )
+
+    data: bytes
+    """The data of the message, without the properties that were put with it. ``text`` and ``value`` decode it."""
 
     def __init__(
         self,
@@ -65,8 +68,8 @@ class Message:
         self._group_status = group_status
         self._segment_status = segment_status
         self._following: Callable[[], Message] | None = None
-        self.taken = taken
-        self.is_plain = is_plain
+        self._taken = taken
+        self._is_plain = is_plain
         self._properties: Mapping[str, PropertyValue] | None = None
 
     def chunks(self) -> Iterator[bytes]:
@@ -82,7 +85,7 @@ class Message:
             message = self._following()
             yield message.data
 
-    def followed_by(self, get_next: Callable[[], Message]) -> None:
+    def _followed_by(self, get_next: Callable[[], Message]) -> None:
         """Make ``chunks`` call ``get_next`` for the next segment. Called by the group that the message belongs to."""
         self._following = get_next
 
@@ -97,9 +100,9 @@ class Message:
         return self._segment_status != mq.MQSS_SEGMENT
 
     @property
-    def as_got(self) -> tuple[bytearray, bytes]:
+    def _as_got(self) -> tuple[bytearray, bytes]:
         """The MQMD (364 bytes) and the data as they were got, for putting the message again."""
-        md, data = (self._md, self.data) if self.taken is None else self.taken[1:]
+        md, data = (self._md, self.data) if self._taken is None else self._taken[1:]
         return bytearray(md), data
 
     @property
@@ -111,7 +114,7 @@ class Message:
         stream has those of the first segment that was got.
         """
         if self._properties is None:
-            self._properties = property_folders.values(() if self.taken is None else self.taken.folders)
+            self._properties = property_folders.values(() if self._taken is None else self._taken.folders)
         return self._properties
 
     @property
@@ -136,7 +139,7 @@ class Message:
         except AttributeError:
             raise GroupUsage("the consumer has no codec, so its messages have no value. Make it with codec=") from None
 
-    def decode(self, codec: Callable[[Any], Any]) -> None:
+    def _decode(self, codec: Callable[[Any], Any]) -> None:
         """Decode the data; called by the group that the message belongs to.
 
         ``codec`` gets text as ``str``, if the format says that it is text.
@@ -153,7 +156,7 @@ class Message:
         return self._group_status == _LAST or self._group_status == _NOT_IN_GROUP
 
     @property
-    def abandoned_with(self) -> int | None:
+    def _abandoned_with(self) -> int | None:
         """The result with which the producer abandoned the group; ``None`` if this message does not end an abandoned group.
 
         The last message of an abandoned group is empty. It is a report with application-defined feedback; or it has a return code
@@ -162,8 +165,8 @@ class Message:
         return None if (ending := self._abandonment()) is None else ending[0]
 
     @property
-    def abandoned_because(self) -> str:
-        """The producer's text for ``abandoned_with``; empty if there is none."""
+    def _abandoned_because(self) -> str:
+        """The producer's text for ``_abandoned_with``; empty if there is none."""
         return "" if (ending := self._abandonment()) is None else ending[1]
 
     def _abandonment(self) -> tuple[int, str] | None:
@@ -173,7 +176,7 @@ class Message:
             result = st.long_at(self._md, st.MD_FEEDBACK) - mq.MQFB_APPL_FIRST
             if result >= 0:
                 return result, _text(self.properties.get("mqgroups.Reason"))
-        if self.taken is None or not self.in_group:
+        if self._taken is None or not self.in_group:
             return None
         for code_name, text_name in _OF_MFT:
             if code := _whole_number(self.properties.get(code_name)):
@@ -270,7 +273,7 @@ class Message:
             return None
 
     @property
-    def not_got_because(self) -> str:
+    def _not_got_because(self) -> str:
         """Why MQGET has not returned it whole, so that it has no data; empty for other messages."""
         return ""
 
@@ -292,11 +295,11 @@ class NotGot(Message):
         self._cause = cause
 
     @property
-    def not_got_because(self) -> str:
+    def _not_got_because(self) -> str:
         return self._cause
 
     @property
-    def abandoned_with(self) -> int | None:
+    def _abandoned_with(self) -> int | None:
         return None
 
 

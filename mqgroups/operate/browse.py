@@ -132,7 +132,7 @@ def browsed_message(md: bytes, length: int) -> Browsed:
         backout_count=st.long_at(md, st.MD_BACKOUT_COUNT),
         put_appl_name=st.name_at(md, st.MD_PUT_APPL_NAME),
         put_time=st.name_at(md, st.MD_PUT_DATE) + st.name_at(md, st.MD_PUT_TIME),
-        # As ``Message.abandoned_with``.
+        # As ``Message._abandoned_with``.
         abandons=length == 0 and feedback >= mq.MQFB_APPL_FIRST and st.long_at(md, st.MD_MSG_TYPE) == mq.MQMT_REPORT,
         dead_letter=dead_letter,
         user=st.name_at(md, st.MD_USER_IDENTIFIER),

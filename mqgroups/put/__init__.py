@@ -3,7 +3,7 @@
 producer.py     GroupProducer: what an application makes
 group.py        OutgoingGroup: what ``with producer.group() as group`` returns; it holds one message back
 payload.py      the payloads that an application may put (bytes, text, streams), and how they are cut into segments
-putter.py       puts each message, commits, and re-puts whatever was not committed
+putter.py       puts each message, commits, and puts again what was not committed
 answers.py      which puts the queue manager answers, and what became of the others
 descriptors.py  the MQMD and MQPMO of each message
 properties.py   the properties of a group, which are put with its first message

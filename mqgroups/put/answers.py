@@ -11,98 +11,68 @@ backed out. So if the last message of a unit of work has the expected GroupId, n
 the unit of work. Its answer also says where the group goes, which the handle keeps for the whole group. Before the status record
 MQSTAT is asked, which tells warnings too. If anything is wrong, ``UnitsOfWork.redo`` redoes the unit of work, and all its puts
 are answered then, and those of the next ``ANSWERED_UNITS``: a queue that was full is soon full again. That a refused message gets
-no number is known from reading only (IBM MQ, topic q023060); MQSTAT does not depend on it.
+no number is known only from reading (IBM MQ, "Logical and physical ordering"). MQSTAT does not depend on it.
 
 On a shared connection all are answered: a unit of work that holds messages of the application cannot be redone.
 """
 
 from __future__ import annotations
 
+from math import inf
+
 from mqgroups.connection.connection import Connection
-from mqgroups.core.group import GroupPosition, MessagePart
-from mqgroups.errors import ForeignSyncpoint, MQIError
+from mqgroups.errors import MQIError
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
-from mqgroups.put.payload import Unsent
+from mqgroups.put.descriptors import IN_LOGICAL_ORDER
 from mqgroups.settings import Producing
-from mqgroups.status.units_of_work import UnitsOfWork
 
 # With fewer, most units of work for a queue that is often full are put twice; with more, puts are answered longer than needed.
 ANSWERED_UNITS = 4
+_UNANSWERED_IN_LOGICAL_ORDER = st.asynchronous(IN_LOGICAL_ORDER)
 
 
 class Answers:
     """The answers that one producer waits for.
 
     Attributes:
-        are_asynchronous: whether messages are put asynchronously, if nothing failed.
-        may_be_asynchronous: whether they may be at present.
+        answered_units: for how many units of work, from the open one on, all puts are answered; ``inf``: for all. If it is 0,
+            messages may be put asynchronously.
         last_came: whether the last put was answered. Only then may a unit of work end.
     """
 
-    def __init__(self, connection: Connection, settings: Producing, work: UnitsOfWork) -> None:
+    def __init__(self, connection: Connection, settings: Producing) -> None:
         self._unanswered = connection.unanswered
-        self._work = work
-        self._queue = settings.queue
-        self.are_asynchronous = (
-            settings.put_response == "async" and connection.syncpoint.can_be_redone and self._unanswered.can_be_checked
-        )
-        self.may_be_asynchronous = self.are_asynchronous
+        is_wanted = settings.put_response == "async" and connection.syncpoint.can_be_redone
+        self.answered_units = 0 if is_wanted and self._unanswered.can_be_checked else inf
         self.last_came = True
-        # How many units of work are still answered after one that was redone.
-        self._answered_units = 0
-        # An MQPMO and its asynchronous copy; those of a unit of work are mostly the same.
-        self._copy = (bytearray(), bytearray())
 
     @property
     def are_missing(self) -> bool:
         """Whether the open unit of work has messages that were not answered."""
         return self._unanswered.any
 
-    def ends_unit_of_work(self, message: Unsent) -> bool:
-        """Whether the unit of work will end with ``message``."""
-        data, _, _, last, part = message
-        ends_group = last and part is not MessagePart.SEGMENT
-        return ends_group or self._work.due(1, len(data))
-
     def asynchronously(self, pmo: bytearray) -> bytearray:
         """Return the MQPMO for a message that goes unanswered."""
         self._unanswered.any = True
-        if self._copy[0] is not pmo:
-            self._copy = (pmo, st.asynchronous(pmo))
-        return self._copy[1]
+        return _UNANSWERED_IN_LOGICAL_ORDER if pmo is IN_LOGICAL_ORDER else st.asynchronous(pmo)
 
     def check(self) -> None:
-        """Find out whether all messages that were not answered are put; raises MQIError for the first warning or failure."""
+        """Ask whether the messages without an answer are put. Raises MQIError for the first warning or failure."""
         self._unanswered.check()
 
     def redo(self) -> None:
         """Have all puts answered from now on, for a while."""
-        self._answered_units = ANSWERED_UNITS
-        self.may_be_asynchronous = False
-        self.are_asynchronous = self.are_asynchronous and self._unanswered.can_be_checked
+        self.answered_units = max(self.answered_units, ANSWERED_UNITS) if self._unanswered.can_be_checked else inf
 
     def unit_ended(self) -> None:
-        """Count a unit of work that was committed."""
-        if self._answered_units and not self._work.redoing:
-            self._answered_units -= 1
-            self.may_be_asynchronous = self.are_asynchronous and not self._answered_units
+        """Count a unit of work that was committed, and that was not redone."""
+        if self.answered_units:
+            self.answered_units -= 1
 
     def explain(self, error: MQIError) -> None:
-        """Raise the MQIError of an earlier put, if one failed unseen and so made ``error`` fail with 2003."""
+        """If ``error`` is 2003 because an earlier put failed unseen, raise the MQIError of that put."""
         if error.reason == mq.MQRC_BACKED_OUT:
             missing = self._unanswered.any
             self.check()
             self._unanswered.any = missing
-
-    def misplaced(self, position: GroupPosition, group_id: bytes, found: int) -> ForeignSyncpoint:
-        """Return the error for a message after ``position`` that got another number, offset or group than planned.
-
-        Raises MQIError instead if a message before it was not put, which explains it.
-        """
-        self.check()
-        expected = group_id if position.at_start else position.group_id
-        return ForeignSyncpoint(
-            f"a message was put to {self._queue} as message {found} of group {group_id.hex()}, expected message "
-            f"{position.msg_seq_number + 1} of group {expected.hex()}"
-        )

@@ -18,14 +18,15 @@ from mqgroups.core.model import Persistence
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import rfh2
 from mqgroups.mqi import structures as st
-from mqgroups.put.payload import MessageKind
+from mqgroups.put.payload import MessageKind, Unsent
 from mqgroups.settings import Producing
 from mqgroups.telemetry import context
 from mqgroups.telemetry.context import TraceContext
 from mqgroups.telemetry.guard import guarded
 from mqgroups.telemetry.semantic_conventions import TRACEPARENT
 
-_IN_LOGICAL_ORDER = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)
+# The MQPMO templates.
+IN_LOGICAL_ORDER = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)
 _IN_PHYSICAL_ORDER = st.pmo(st.PUT_NEW_MESSAGE)
 
 
@@ -37,52 +38,43 @@ class Descriptors:
     """The structures for one producer's messages.
 
     Attributes:
-        of_run: MQMD templates by kind, for messages that are not the last, while the handle retains the group.
-        in_logical_order: the MQPMO template for these.
-        carries_context: whether messages carry trace context.
+        of_run: MQMD templates by kind, for messages that are not the last, while the handle retains the group. Their MQPMO is
+            ``IN_LOGICAL_ORDER``.
+        headers: the headers in front of messages by kind, with the present trace context; ``None`` if messages carry none.
     """
-
-    in_logical_order = _IN_LOGICAL_ORDER
 
     def __init__(self, connection: Connection, settings: Producing) -> None:
         self._connection = connection
         self._settings = settings
         self._context = context.NONE
-        self.carries_context = False
-        # Its folder, while there is one.
-        self._folder = b""
-        # The header in front of messages of a kind, with the present context.
-        self._headers: dict[MessageKind, bytes] = {}
+        self.headers: dict[MessageKind, bytes] | None = None
         self.of_run: dict[MessageKind, bytearray] = {}
 
     def carry(self, carried: TraceContext) -> None:
         """Set the trace context of the next messages."""
         if carried == self._context:
             return
-        if self.carries_context is not bool(carried.traceparent):
+        if bool(carried.traceparent) is not (self.headers is not None):
             # Their MQMD says whether there is a header.
-            self.carries_context = not self.carries_context
             self.of_run.clear()
-        self._context = carried
-        self._folder = rfh2.usr_folder(carried.as_properties())
-        self._headers.clear()
+        self._context, self.headers = carried, {} if carried.traceparent else None
 
     def in_front(self, kind: MessageKind) -> bytes:
-        """Return the header in front of a message of this kind, if it carries context."""
-        header = self._headers.get(kind)
+        """Return the header in front of a message of this kind; empty if messages carry no context."""
+        if self.headers is None:
+            return b""
+        header = self.headers.get(kind)
         if header is None:
-            ccsid = kind.ccsid or mq.MQCCSI_INHERIT
-            self._headers[kind] = header = rfh2.packed(self._folder, ccsid, kind.format_name)
+            folder = rfh2.usr_folder(self._context.as_properties())
+            header = rfh2.packed(folder, kind.ccsid or mq.MQCCSI_INHERIT, kind.format_name)
+            self.headers[kind] = header
         return header
 
     def prepare(
         self,
         position: GroupPosition,
         persistence: Persistence,
-        kind: MessageKind,
-        last: bool,
-        part: MessagePart,
-        data: bytes,
+        message: Unsent,
         *,
         in_handle: bool = False,
     ) -> tuple[bytearray, bytearray, bytes]:
@@ -90,11 +82,12 @@ class Descriptors:
 
         ``in_handle``: the message was too long with a header.
         """
+        data, kind, _, last, part = message
         plan = next_put(position, last=last, part=part)
         whole = part is MessagePart.WHOLE
         # No trace context in segments: IBM's texts do not say whether one may have properties (2443 may apply; not tried on
         # IBM MQ).
-        carries = whole and self.carries_context
+        carries = whole and self.headers is not None
         has_header = carries and not kind.properties and not in_handle and kind.format_name in _PLAIN
         md = st.md(
             format_name=mq.MQFMT_RF_HEADER_2 if has_header else kind.format_name,
@@ -110,7 +103,7 @@ class Descriptors:
             offset=plan.offset,
             msg_flags=plan.msg_flags,
         )
-        pmo = _IN_LOGICAL_ORDER if plan.logical_order else _IN_PHYSICAL_ORDER
+        pmo = IN_LOGICAL_ORDER if plan.logical_order else _IN_PHYSICAL_ORDER
         if kind.properties or (carries and not has_header):
             hmsg = self._handle(kind, md, data, carries=carries)
             return md, pmo if hmsg == mq.MQHM_NONE else st.pmo(st.long_at(pmo, st.PMO_OPTIONS), hmsg), b""

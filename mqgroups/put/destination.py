@@ -1,22 +1,22 @@
 """Binds a producer's queue, so that a group stays on one instance of a cluster queue.
 
-A cluster queue has instances at several queue managers. With ``bind="group"`` one is chosen for each group and with
-``bind="open"`` one for all groups (IBM MQ, topics q026010, q027030). The queue manager keeps to the chosen instance within one
-handle, but not across a restart: the first put after a restart goes without logical order and is workload-balanced like a single
-message. So the rest of an interrupted group is put to the queue manager that the status record names, and the destination of each
-message is compared with that name. MQOO_BIND_NOT_FIXED is not offered: it would split groups. Neither is MQOO_BIND_AS_Q_DEF: an
+A cluster queue has instances at several queue managers. With ``bind="group"`` the queue manager chooses one for each group, with
+``bind="open"`` one for all groups (IBM MQ, "MQOPEN and clusters"). It keeps to the chosen instance within one handle, but not
+across a restart: the first put after a restart goes without logical order, and is workload-balanced like a single message. So the
+rest of an interrupted group is put to the queue manager that the status record names, and the destination of each message is
+compared with that name. Two options are not offered. MQOO_BIND_NOT_FIXED would split groups, and with MQOO_BIND_AS_Q_DEF an
 administrator could change DEFBIND to NOTFIXED.
 
-First the queue is opened again by its own name, with MQOO_BIND_ON_OPEN: mostly MQOD says that it leads to the same queue manager.
-A full name would be resolved by other definitions and needs other authorities (topics q025990, q026110, "Authorizations for MQI
-calls"). Only for a cluster queue that leads elsewhere the recorded queue manager is named. A user who may put only to an alias of
-it is not allowed that; so then the alias is opened again and again until it leads there, before anything is put.
+First the queue is opened again by its own name, with MQOO_BIND_ON_OPEN. MQOD mostly says that it leads to the same queue manager.
+Only if a cluster queue leads elsewhere, the recorded queue manager is named: a full name is resolved by other definitions, and
+needs other authorities (IBM MQ, "Name resolution", "Authorizations for MQI calls"). A user who may put only to an alias of the
+queue may not name it. Then the alias is opened again and again until it leads there, before anything is put.
 
 With ``bind="group"`` the destination of the first message is read from MQPMO.ResolvedQMgrName. IBM's texts do not guarantee it:
-the field is blank if the instance is not fixed, and they do not say whether a group's is (topic q098810). If the field is blank,
-a restart could not find the instance. So then a group is committed only as a whole, and a group that needs several units of work
-is refused. Considered: opening the queue with MQOO_BIND_ON_OPEN for each group; but then all groups would pay for it, and an
-application that wants it can choose ``bind="open"``.
+the field is blank if the instance is not fixed, and they do not say whether a group's instance is fixed (IBM MQ, "MQPMO"). If the
+field is blank, a restart could not find the instance. Then a group is committed only as a whole, and a group that needs several
+units of work is refused. Considered: opening the queue with MQOO_BIND_ON_OPEN for each group. All groups would pay for that, and
+an application that wants it can choose ``bind="open"``.
 
 Not here: which message comes next (``core``), and when to commit (``putter.py``).
 """
@@ -31,11 +31,12 @@ from mqgroups.core.modes import Bind
 from mqgroups.errors import ConfigurationError, ConnectionBroken, MQIError, QueueManagerChanged
 from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
+from mqgroups.settings import Producing
 
 _OPTIONS: dict[Bind, int] = {"group": mq.MQOO_BIND_ON_GROUP, "open": mq.MQOO_BIND_ON_OPEN}
 _ON_OPEN = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN
-# The instances of a cluster queue take turns (topic q082390), other programs and weights move the turn on. A client does not know
-# how many instances there are; this is several times as many as clusters have.
+# The instances of a cluster queue take turns. Other programs and weights move the turn on (IBM MQ, "The cluster workload
+# management algorithm"). A client does not know how many instances there are. This is several times as many as clusters have.
 _MOST_OPENS = 100
 
 
@@ -47,19 +48,21 @@ class Destination:
         field: the last ResolvedQMgrName that MQPMO returned, 48 bytes.
     """
 
-    def __init__(self, connection: Connection, queue: str, bind: Bind) -> None:
-        self.resolved = ("", "")
+    def __init__(self, connection: Connection, settings: Producing) -> None:
         self._connection = connection
-        self._queue = queue
-        self._bind = bind
-        self._options = mq.MQOO_OUTPUT | _OPTIONS[bind]
+        self._settings = settings
+        self.resolved = ("", "")
         self.field = b""
         # Whether messages go to a cluster queue; None until it was inquired.
         self._clustered: bool | None = None
 
+    @property
+    def _queue(self) -> str:
+        return self._settings.queue
+
     def open(self) -> Queue:
         """Open the queue for new groups."""
-        return self._connection.open_queue(self._queue, self._options)
+        return self._connection.open_queue(self._queue, mq.MQOO_OUTPUT | _OPTIONS[self._settings.bind])
 
     def open_for_the_rest(self) -> Queue:
         """Open the queue where the beginning of the group went.
@@ -112,7 +115,7 @@ class Destination:
         return self._clustered
 
     def check_opened(self, queue: Queue) -> None:
-        """Raise ConfigurationError for an alias of a topic. Its MQOPEN succeeds, and ResolvedQName is blank (topic q098270)."""
+        """Raise ConfigurationError for an alias of a topic. Its MQOPEN succeeds, with a blank ResolvedQName (IBM MQ, "MQOD")."""
         if not queue.resolved_q_name:
             raise ConfigurationError(
                 f"{self._queue} leads to a topic, and groups and segments cannot be published (MQPUT would fail with 2417). "
@@ -152,9 +155,9 @@ class Destination:
             return
         if self._is_of_cluster() is not False:
             raise ConfigurationError(
-                f"with bind={self._bind!r} the queue manager does not return the instance of cluster queue {self._queue} that "
-                "the group went to (MQPMO ResolvedQMgrName is blank). After an interruption the rest of the group could not be "
-                "put to the same instance. The unit of work is backed out. Use bind='open', or a commit_every that is large "
+                f"with bind={self._settings.bind!r} the queue manager does not return the instance of queue {self._queue} "
+                "to which the group went (MQPMO ResolvedQMgrName is blank). After an interruption the rest of the group could "
+                "not be put to the same instance. The unit of work is backed out. Use bind='open', or a commit_every large "
                 "enough for a whole group"
             )
 
@@ -166,7 +169,7 @@ class Destination:
 def _leads_to_cluster(connection: Connection, name: str) -> bool:
     """Whether messages put to queue ``name`` go to a cluster queue.
 
-    CLUSTER of an alias or a remote queue is for other queue managers: here, the definition decides (IBM MQ, topic q025990).
+    CLUSTER of an alias or a remote queue is for other queue managers: here, the definition decides (IBM MQ, "Name resolution").
     """
     with closing(connection.open_queue(name, mq.MQOO_INQUIRE)) as queue:
         kind = queue.inquire(mq.MQIA_Q_TYPE)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from enum import Enum
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from mqgroups.code_pages import UTF_8
-from mqgroups.connection.interruptions import Turn, WithBlock
+from mqgroups.connection.interruptions import WithBlock
 from mqgroups.core.group import GroupPosition, MessagePart
 from mqgroups.core.group_properties import NO_PROPERTIES, GroupProperties, name_of
 from mqgroups.core.model import GROUP_ID_NONE
@@ -20,12 +21,10 @@ from mqgroups.errors import ConfigurationError, EmptyGroup, GroupUsage, MQGroups
 from mqgroups.mqi.abc import PropertyValue
 from mqgroups.printable import even_half_made
 from mqgroups.put.payload import (
-    BYTES,
     HIGHEST_RESULT,
     MessageKind,
     Payload,
     Stream,
-    Unsent,
     check_stream,
     data_and_kind,
     is_last,
@@ -39,25 +38,44 @@ from mqgroups.telemetry.semantic_conventions import BACKED_OUT
 
 _log = logging.getLogger("mqgroups.put")
 
+
+class _Start(NamedTuple):
+    """What is known of a group when the application gets it.
+
+    ``committed``: the position of its last commit. ``checkpoint``: of that commit. ``properties``: of the group; ``None`` if not
+    known. ``done``: it is complete already, so nothing can be put.
+    """
+
+    committed: GroupPosition
+    checkpoint: Any
+    properties: GroupProperties
+    done: Done | None
+
+
+class _State(Enum):
+    """How far the application is with a group. One that is not used may be dropped without being ended."""
+
+    NOT_USED = "not used"
+    USED = "used"
+    PUT = "its first message since the start is put, or held back"
+    ENDED = "ended"
+
+
 # Looked up once: to look up a member of an enum takes long.
+_NOT_USED, _USED, _PUT, _ENDED = _State
 _WHOLE = MessagePart.WHOLE
-_NOT_GIVEN = (None,) * 5
+_WHOLE_PAYLOADS = (bytes, str, bytearray, memoryview)
+
+# As ``Unsent``, not cut yet.
+_Given: TypeAlias = "tuple[bytes | Stream, MessageKind, Checkpoint, bool, MessagePart]"
 
 
 class OutgoingGroup(WithBlock):
-    """A message group being put: what ``with producer.group() as group`` returns.
-
-    Attributes:
-        resume_from: how many messages of this group are committed already; 0 in a new group.
-        resume_offset: how many bytes of the next message are committed already, if it was interrupted between its segments; else
-            0. Put that message from its beginning all the same: the committed bytes are skipped.
-        checkpoint: the application's checkpoint of the last commit in this group; ``None`` in a new group.
-    """
+    """A message group being put: what ``with producer.group() as group`` returns."""
 
     def __init__(
         self,
         putter: Putter,
-        turn: Turn,
         properties: GroupProperties = NO_PROPERTIES,
         *,
         done: Done | None = None,
@@ -66,26 +84,36 @@ class OutgoingGroup(WithBlock):
 
         ``properties``: of the group; ``None`` if not known. ``done``: it is complete already, so nothing can be put.
         """
-        # Whether the application has used this group. If not, it may be dropped without being ended.
-        self.is_begun = False
+        self._state = _NOT_USED if done is None else _ENDED
         self._putter = putter
-        self._turn = turn
+        self._turn = putter.turn
         # Held back until it is known whether it is the last message; only while the group is open.
-        self._held: Unsent | None = None
+        self._held: _Given | None = None
         # The checkpoint of the message that is put next.
         self._checkpoint: Checkpoint = None
-        self._ended = done is not None
-        self._done = done
         self._failure: str | None = None
-        committed = putter.owner.committed if done is None else GroupPosition(GROUP_ID_NONE, done.messages)
-        # If some segments of the next message are committed: the position behind them.
-        self._begun = committed if committed.offset else None
-        self.resume_from = committed.msg_seq_number
-        self.resume_offset = committed.offset
-        self.checkpoint: Any = None if committed.at_start else putter.owner.committed_checkpoint
-        self._properties = properties
-        # What the next message has to carry, if it is the group's first.
-        self._of_first = NO_PROPERTIES if committed.msg_seq_number else properties or NO_PROPERTIES
+        owner = putter.owner
+        committed = owner.committed if done is None else GroupPosition(GROUP_ID_NONE, done.messages)
+        checkpoint = None if committed.at_start else owner.committed_checkpoint
+        self._start = _Start(committed, checkpoint, properties, done)
+
+    @property
+    def resume_from(self) -> int:
+        """How many messages of this group were committed when ``producer.group()`` returned it; 0 in a new group."""
+        return self._start.committed.msg_seq_number
+
+    @property
+    def resume_offset(self) -> int:
+        """How many bytes of the next message were committed then, if it was interrupted between its segments; else 0.
+
+        Put that message from its beginning all the same: the committed bytes are skipped.
+        """
+        return self._start.committed.offset
+
+    @property
+    def checkpoint(self) -> Any:
+        """The application's checkpoint of the last commit in this group; ``None`` in a new group."""
+        return self._start.checkpoint
 
     @property
     def properties(self) -> Mapping[str, PropertyValue]:
@@ -95,12 +123,12 @@ class OutgoingGroup(WithBlock):
             GroupPropertiesLost: the group was interrupted, and its status record does not have them.
         """
         owner = self._putter.owner
-        return require_kept(self._properties, owner.committed.group_id, owner.keeper.name)
+        return require_kept(self._start.properties, owner.committed.group_id, owner.keeper.name)
 
     @property
     def name(self) -> str:
         """The group's name; empty if it has none, or it is not known."""
-        return name_of(self._properties)
+        return name_of(self._start.properties)
 
     @property
     def is_complete(self) -> bool:
@@ -108,15 +136,20 @@ class OutgoingGroup(WithBlock):
 
         ``resume_from`` is the number of its messages. Nothing is put when the block is left, and ``put`` is GroupUsage.
         """
-        return self._done is not None
+        return self._start.done is not None
 
     @property
-    def has_ended(self) -> bool:
+    def _has_ended(self) -> bool:
         """Whether the group has ended, so that no more messages can be put."""
-        return self._ended
+        return self._state is _ENDED
 
     @property
-    def has_failed(self) -> bool:
+    def _is_begun(self) -> bool:
+        """Whether the application has used this group."""
+        return self._state is not _NOT_USED
+
+    @property
+    def _has_failed(self) -> bool:
         """Whether a call of this group failed, so that it was backed out to the last commit."""
         return self._failure is not None
 
@@ -159,43 +192,29 @@ class OutgoingGroup(WithBlock):
                 ``producer.group()`` goes on after the last commit.
         """
         with self._turn:
-            held, putter = self._held, self._putter
-            if (
-                held is not None
-                and type(payload) is bytes
-                and (last, format, ccsid, correl_id, properties) == _NOT_GIVEN
-                and self._checkpoint is None
-                and len(held[0]) <= putter.whole_bytes
-                and not self._turn.interrupted
-                and not putter.work.stopping
-            ):
-                # Most payloads come here: the group is open, and there is nothing to decide.
-                self._held = (payload, BYTES, None, False, _WHOLE)
-                try:
-                    putter.put(held)
-                except BaseException as error:
-                    self._fail(error)
-                    raise
-                return
             self._check_open()
-            if self._of_first:
-                properties = with_group_properties(self._of_first, properties)
-            if isinstance(payload, (bytes, str, bytearray, memoryview)):
+            is_first = self._state is not _PUT
+            begun = self._begun if is_first else None
+            if is_first:
+                properties = self._with_properties(properties)
+            if isinstance(payload, _WHOLE_PAYLOADS):
                 payload, kind = data_and_kind(payload, format, correl_id, properties, ccsid)
+                if last is not None or begun is not None:
+                    last = is_last(last, begun)
             else:
                 check_stream(payload)
-                last = is_last(last, self._begun)
+                last = is_last(last, begun)
                 _, kind = data_and_kind(None, format, correl_id, properties, ccsid)
-            self._of_first = NO_PROPERTIES
+            self._state = _PUT
             checkpoint, self._checkpoint = self._checkpoint, None
-            held_back = last is None and self._begun is None
-            self._held = (payload, kind, checkpoint, False, _WHOLE) if held_back else None  # type: ignore[assignment]  # no stream
+            held, given = self._held, (payload, kind, checkpoint, last or False, _WHOLE)
+            self._held = given if last is None else None
             if held is not None:
-                self._put(*held[:3], last=False)
-            if not held_back:
-                last = is_last(last, self._begun)
-                self._put(payload, kind, checkpoint, last=last)
-                self._ended = last
+                self._put(held)
+            if last is not None:
+                self._put(given, begun.offset if begun is not None else 0)
+                if last:
+                    self._state = _ENDED
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Commit ``checkpoint`` (bytes or a JSON value) with the next message that is put.
@@ -227,32 +246,45 @@ class OutgoingGroup(WithBlock):
             MQGroupsError: any other failure; the group is not abandoned, and ``producer.group()`` resumes it.
         """
         with self._turn:
-            if self._ended:
+            if self._state is _ENDED:
                 raise self._not_open()
             if isinstance(result, bool) or not isinstance(result, int) or not 0 <= result <= HIGHEST_RESULT:
                 raise ConfigurationError(f"the result of an abandoned group is 0 to {HIGHEST_RESULT}, got {result!r}")
             if not isinstance(reason, str):
                 raise ConfigurationError(f"the reason of an abandoned group is a text, got {reason!r}")
-            self.is_begun = True
             self._held = None
             try:
                 self._putter.abandon(result, reason)
             finally:
-                self._ended = True
+                self._state = _ENDED
 
-    def let_go(self) -> None:
-        """End the group without a call of the MQI: no more messages can be put. The producer backs out what is not committed."""
-        self._ended = True
-        self._held = None
+    def _let_go(self) -> None:
+        """End the group without a call of the MQI, so that it takes no more messages. The producer backs out the rest."""
+        self._state, self._held = _ENDED, None
 
-    def _put(self, payload: bytes | Stream, kind: MessageKind, checkpoint: Checkpoint, *, last: bool) -> None:
-        begun, self._begun = self._begun, None
-        putter, offset = self._putter, begun.offset if begun else 0
+    @property
+    def _begun(self) -> GroupPosition | None:
+        """If some segments of the next message are committed: the position behind them."""
+        committed = self._start.committed
+        return committed if committed.offset else None
+
+    def _with_properties(self, properties: Mapping[str, PropertyValue] | None) -> Mapping[str, PropertyValue] | None:
+        """Return the properties of the next message, with those of the group if it is the group's first."""
+        start = self._start
+        if start.committed.msg_seq_number or not start.properties:
+            return properties
+        return with_group_properties(start.properties, properties)
+
+    def _put(self, message: _Given, offset: int = 0) -> None:
+        """Put a message, behind its first ``offset`` bytes."""
+        payload, kind, checkpoint, last, _ = message
+        putter = self._putter
         try:
-            if not offset and isinstance(payload, bytes) and len(payload) <= putter.whole_bytes:
+            most = putter.settings.segment_bytes
+            if not offset and isinstance(payload, bytes) and (most is None or len(payload) <= most):
                 if not last:
                     putter.stop_if_asked()
-                putter.put((payload, kind, checkpoint, last, _WHOLE))
+                putter.put(message)  # type: ignore[arg-type]  # its payload is bytes
                 return
             for data, part in pieces(payload, putter.segment_bytes(payload), offset, text=kind.ccsid == UTF_8):
                 ends = part is not MessagePart.SEGMENT
@@ -271,17 +303,18 @@ class OutgoingGroup(WithBlock):
     def _check_open(self) -> None:
         if self._turn.interrupted and self._failure is None:
             self._failure, self._held = "a call that was interrupted", None
-        if self._ended or self._failure is not None:
+        if self._state is _ENDED or self._failure is not None:
             raise self._not_open()
-        self.is_begun = True
+        if self._state is _NOT_USED:
+            self._state = _USED
 
     def _not_open(self) -> GroupUsage:
         if self._failure is not None:
             return GroupUsage(
                 f"this group failed with {self._failure}. Leave its with block; the next producer.group() resumes the group"
             )
-        if self._done is not None:
-            return GroupUsage(f"{sentence_of(self._done)}, so it takes no more. {NAME_OF_ITS_OWN}")
+        if self._start.done is not None:
+            return GroupUsage(f"{sentence_of(self._start.done)}, so it takes no more. {NAME_OF_ITS_OWN}")
         return GroupUsage("this group has ended. Call producer.group() for the next one")
 
     def __enter__(self) -> OutgoingGroup:
@@ -289,7 +322,7 @@ class OutgoingGroup(WithBlock):
 
     def __del__(self) -> None:
         # If it has failed, that was told.
-        if getattr(self, "is_begun", False) and not self._ended and self._failure is None:
+        if getattr(self, "_state", _ENDED) in (_USED, _PUT) and self._failure is None:
             tell_forgotten(
                 f"{self!r} was not ended, so its last messages are not committed. Use `with producer.group() as group`",
                 self,
@@ -299,7 +332,7 @@ class OutgoingGroup(WithBlock):
     def _leave_block(
         self, _kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None:
-        if self._ended:
+        if self._state is _ENDED:
             return
         # Not ended before the turn is taken: an interruption that comes earlier must leave the group as one that was left.
         with self._turn:
@@ -312,7 +345,7 @@ class OutgoingGroup(WithBlock):
                 if error is not None and (self._failure is None or isinstance(error, Stopped)):
                     self._abandon_after(error)
             finally:
-                self.let_go()
+                self._let_go()
 
     def _abandon_after(self, error: BaseException) -> None:
         try:
@@ -327,9 +360,9 @@ class OutgoingGroup(WithBlock):
         if held is None or self._checkpoint is not None:
             self._putter.back_out(BACKED_OUT)
             raise self._incomplete(held)
-        self._put(*held[:3], last=True)
+        self._put((*held[:3], True, _WHOLE))
 
-    def _incomplete(self, held: Unsent | None) -> GroupUsage | EmptyGroup:
+    def _incomplete(self, held: _Given | None) -> GroupUsage | EmptyGroup:
         if held is not None:
             return GroupUsage(
                 "set_checkpoint was called after the group's last put, but a checkpoint is committed with the next message. Set "
@@ -344,5 +377,5 @@ class OutgoingGroup(WithBlock):
 
     @even_half_made
     def __repr__(self) -> str:
-        state = "failed" if self._failure else "ended" if self._ended else "open"
+        state = "failed" if self._failure else "ended" if self._has_ended else "open"
         return f"<OutgoingGroup resume_from={self.resume_from} {state} of {self._putter!r}>"

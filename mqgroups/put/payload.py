@@ -82,7 +82,7 @@ def data_and_kind(
         _check_ccsid(ccsid)
     if isinstance(payload, str):
         payload, kind = encoded(payload, UTF_8 if ccsid is None else ccsid), TEXT
-    elif payload is not None and not isinstance(payload, bytes):
+    elif not (payload is None or isinstance(payload, bytes)):
         if not isinstance(payload, bytearray | memoryview):
             raise _no_payload(payload)
         payload = bytes(payload)

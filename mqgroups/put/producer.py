@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -46,11 +47,9 @@ class GroupProducer:
 
     def __init__(self, connection: Connection, settings: Producing) -> None:
         self._closed = True
-        self._connection = connection
-        self._settings = settings
         self._group: OutgoingGroup | None = None
         with connection.turn:
-            connection.reopening(self._start)
+            connection.reopening(partial(self._start, connection, settings))
             self._closed = False
             try:
                 self._putter.owner.tell_resumed()
@@ -59,11 +58,10 @@ class GroupProducer:
                 self._close(finish=False)
                 raise
 
-    def _start(self) -> None:
+    def _start(self, connection: Connection, settings: Producing) -> None:
         """Open both queues, read the status record, and claim the name."""
-        connection, settings = self._connection, self._settings
         keeper = settings.open_status_queue(connection)
-        self._putter = claimed_putter(connection, settings, keeper, keeper.give_up)
+        self._putter = claimed_putter(connection, settings, keeper)
 
     @property
     def checkpoint(self) -> Any:
@@ -74,7 +72,7 @@ class GroupProducer:
             MQGroupsError: finding out the outcome failed, after an interruption.
         """
         if self._putter.work.has_to_find_out and not self._closed:
-            with self._connection.turn:
+            with self._putter.turn:
                 self._putter.require_known()
         return self._putter.owner.committed_checkpoint
 
@@ -103,7 +101,7 @@ class GroupProducer:
             MessageRefused: a property is invalid, or together they are longer than 32 KiB.
             OwnershipLost: another instance of the name has taken over.
         """
-        with self._connection.turn:
+        with self._putter.turn:
             if self._closed:
                 raise GroupUsage(f"{self!r} is closed")
             given = group_properties(name, properties)
@@ -139,7 +137,7 @@ class GroupProducer:
             raise GroupUsage(
                 f"each group needs a name of its own, but {wrong!r:.100} {'occurs twice' if wrong else 'is none'}"
             )
-        with self._connection.turn:
+        with self._putter.turn:
             if self._closed:
                 raise GroupUsage(f"{self!r} is closed")
             self._putter.require_known()
@@ -158,7 +156,7 @@ class GroupProducer:
         putter = self._putter
         text = "%s, so nothing is put. %s"
         putter.owner.log(_log, logging.WARNING, text, sentence_of(done), NAME_OF_ITS_OWN)
-        return OutgoingGroup(putter, self._connection.turn, given, done=done)
+        return OutgoingGroup(putter, given, done=done)
 
     def _next_group(self, name: str, given: Mapping[str, PropertyValue]) -> OutgoingGroup:
         putter = self._putter
@@ -171,7 +169,7 @@ class GroupProducer:
         known = given if properties is None else properties
         is_remembered = name or (name_of(known) and not putter.owner.committed.at_start)
         putter.remembered = known if is_remembered else NO_PROPERTIES
-        return OutgoingGroup(putter, self._connection.turn, properties)
+        return OutgoingGroup(putter, properties)
 
     def stop(self) -> None:
         """End the current group at the next safe place. For any thread, and for signal handlers; it returns at once, for good.
@@ -196,7 +194,7 @@ class GroupProducer:
             GroupUsage: the producer is closed, or a group has not ended or is interrupted.
             MQGroupsError: the unit of work failed.
         """
-        with self._connection.turn:
+        with self._putter.turn:
             if self._closed:
                 raise GroupUsage(f"{self!r} is closed")
             self._let_go_of_group()
@@ -208,7 +206,7 @@ class GroupProducer:
 
         The record of an interrupted group stays, and a record with a checkpoint or with the name of a complete group.
         """
-        with self._connection.turn:
+        with self._putter.turn:
             if not self._closed and self._left_open() is not None:
                 _log.warning(
                     "%r is closed before its group has ended. What is committed of it is resumed by the next start of this name; "
@@ -225,7 +223,7 @@ class GroupProducer:
             GroupUsage: the record is still needed: a group is interrupted, or it has a checkpoint or the name of a group.
             MQIError: the queue cannot be deleted (2045: it is a predefined queue).
         """
-        with self._connection.turn:
+        with self._putter.turn:
             self._let_go_of_group()
             if self._putter.owner.is_needed:
                 raise GroupUsage(
@@ -241,7 +239,7 @@ class GroupProducer:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         # After an exception the application will start again and needs the record, so a COMPLETED one stays too.
-        with self._connection.turn:
+        with self._putter.turn:
             left_open = self._left_open() if error is None else None
             self._close(finish=error is None)
             if left_open is not None:
@@ -250,7 +248,7 @@ class GroupProducer:
     def __del__(self) -> None:
         if not getattr(self, "_closed", True):
             what = f"{self!r} was not closed. Use it in a with statement, or call close()"
-            tell_forgotten(what, self, self._connection.turn.pid)
+            tell_forgotten(what, self, self._putter.turn.pid)
 
     @even_half_made
     def __repr__(self) -> str:
@@ -259,23 +257,23 @@ class GroupProducer:
 
     def _let_go_of_group(self) -> None:
         before = self._group
-        if before is None or before.has_ended:
+        if before is None or before._has_ended:
             return
-        turn = self._connection.turn
-        if before.was_left:
+        turn = self._putter.turn
+        if before._was_left:
             # Interrupted while the block was being left: it is not known which calls were made.
             turn.interrupted = True
         if (not_ended := self._not_ended()) is not None:
             raise not_ended
-        before.let_go()
+        before._let_go()
 
     def _not_ended(self) -> GroupUsage | None:
         """Return the error if the application has begun a group and not ended it."""
         group = self._group
         # After an interrupted call the application may not have the group any more, or may have left it. So it may be unended.
-        if group is None or group.has_ended or self._connection.turn.interrupted:
+        if group is None or group._has_ended or self._putter.turn.interrupted:
             return None
-        if not group.is_begun and not group.is_in_block:
+        if not group._is_begun and not group._is_in_block:
             return None
         return GroupUsage(
             "the last group has not ended, so what it held back is not put. Use `with producer.group() as group`"
@@ -283,7 +281,7 @@ class GroupProducer:
 
     def _left_open(self) -> GroupUsage | None:
         # A group that failed has told it already.
-        return None if self._group is not None and self._group.has_failed else self._not_ended()
+        return None if self._group is not None and self._group._has_failed else self._not_ended()
 
     def _close(self, *, finish: bool, delete: bool = False) -> None:
         if self._closed:
@@ -291,7 +289,7 @@ class GroupProducer:
         self._closed = True
         putter = self._putter
         if self._group is not None:
-            self._group.let_go()
+            self._group._let_go()
         try:
             putter.back_out(None)
             if finish:

@@ -29,7 +29,7 @@ _NEEDED = {
     "includeMqmd": ("msg_type", "feedback"),
     "includeHeaders": ("headers",),
 }
-# As ``Message.abandoned_with``. Text that is no number is NULL, and so no failure.
+# As ``Message._abandoned_with``. Text that is no number is NULL, and so no failure.
 _FAILED_AT_MFT = " OR ".join(
     f"coalesce(try_cast(CAST(headers['{name}'] AS STRING) AS BIGINT), 0) <> 0"
     for name in ("WMQFTEResultCode", "UserReturnCode")

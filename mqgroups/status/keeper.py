@@ -48,6 +48,9 @@ class Keeper(Protocol):
     def close(self, *, delete: bool = False) -> None:
         """Close the queue; ``delete`` deletes it."""
 
+    def give_up(self) -> None:
+        """Close the queue after a start that has failed."""
+
 
 def check_can_be_kept(checkpoint: Checkpoint) -> None:
     """Raise GroupUsage for a checkpoint that a record would not return unchanged."""

@@ -367,7 +367,7 @@ class OwnerTelemetry:
         if self.each_message and not self.has_message_spans:
             self.messages.hand_out_timed()
             return
-        carried = context.in_folders(message.taken.folders) if message.taken is not None else context.NONE
+        carried = context.in_folders(message._taken.folders) if message._taken is not None else context.NONE
         if self.each_message:
             found = context.link(*carried) if carried.traceparent else None
             self.messages.hand_out(message.msg_seq_number, self.context, found, message.msg_id)

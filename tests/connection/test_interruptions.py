@@ -161,7 +161,7 @@ def test_a_pipe_that_was_interrupted_goes_on_after_its_last_commit(owner, qmgr, 
 
 
 @pytest.mark.parametrize(
-    "at", ["_leave_block", "let_go"], ids=["before the first thing that is done", "behind the last"]
+    "at", ["_leave_block", "_let_go"], ids=["before the first thing that is done", "behind the last"]
 )
 def test_a_producer_that_was_interrupted_at_the_edge_of_its_groups_block_goes_on(owner, qmgr, monkeypatch, at):
     def interrupted(*_):
@@ -218,7 +218,7 @@ def test_a_group_in_which_a_call_was_interrupted_takes_nothing_more(owner, qmgr,
 
 
 def test_a_group_takes_nothing_more_if_the_call_was_interrupted_before_it_did_anything(owner, qmgr):
-    line = line_of(OutgoingGroup.put, "held, putter = self._held")
+    line = line_of(OutgoingGroup.put, "self._check_open()")
     with owner.producer(qmgr, commit_every=100) as producer:
         with pytest.raises(errors.GroupUsage, match="Leave its with block"), producer.group() as group:
             group.put(THIS[0])
@@ -349,7 +349,7 @@ def test_nobody_is_in_a_block_after_an_interruption_also_while_its_error_is_held
         with Interrupter([Point("KeyboardInterrupt", place, 1)]), pytest.raises(KeyboardInterrupt) as held:
             entered_and_left(block)
         assert held.value.__traceback__ is not None
-        assert not block.is_in_block, place
+        assert not block._is_in_block, place
 
 
 def test_a_connection_whose_block_was_left_is_closed_wherever_an_interruption_comes(owner):

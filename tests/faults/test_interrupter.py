@@ -98,7 +98,8 @@ def test_a_place_that_is_not_reached_so_often_interrupts_nothing():
 class FailingPutter:
     """Stands in for a group's putter; its frames are none of the library's."""
 
-    whole_bytes = 100
+    turn = Turn()
+    settings = SimpleNamespace(segment_bytes=None)
     owner = SimpleNamespace(committed=AT_START)
 
     def put(self, message):
@@ -109,8 +110,8 @@ class FailingPutter:
 
 
 def test_the_second_exception_may_come_in_what_handles_the_first():
-    group = OutgoingGroup(FailingPutter(), Turn())  # type: ignore[arg-type]  # stands in for one
-    first = Point("SystemExit", _line_of(OutgoingGroup._put, "putter.put((payload"), 1)
+    group = OutgoingGroup(FailingPutter())  # type: ignore[arg-type]  # stands in for one
+    first = Point("SystemExit", _line_of(OutgoingGroup._put, "putter.put(message"), 1)
     with (
         Interrupter([first, Point("MemoryError", None, 1)]) as interrupter,
         pytest.raises(MemoryError) as raised,

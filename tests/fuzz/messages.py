@@ -170,8 +170,10 @@ def _spark(q_mgr: QueueManager, _: list[Hostile]) -> None:
 def _look_at(message: Message) -> None:
     """Look at everything that a message shows, as an application might."""
     for name in dir(Message):
-        if not name.startswith("_") and name not in ("chunks", "followed_by", "decode", "value", "text"):
+        if not name.startswith("_") and name not in ("chunks", "value", "text"):
             getattr(message, name)
+    assert message._as_got
+    _ = message._abandoned_with, message._abandoned_because
     repr(message)
     with suppress(errors.CcsidUnknown, errors.NotDecoded):
         _ = message.text

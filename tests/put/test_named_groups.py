@@ -74,7 +74,7 @@ def test_leaving_a_complete_group_makes_no_call(owner, count_calls):
         load(producer, "orders.csv")
         count_calls()
         with producer.group("orders.csv") as group:
-            assert group.has_ended
+            assert group._has_ended
         assert count_calls() == {}
 
 

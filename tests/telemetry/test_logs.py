@@ -158,10 +158,10 @@ def test_no_payload_or_checkpoint_is_in_logs_spans_metrics_or_representations(
                 group.put(f"{SECRET} {number}")
                 if attempt == 0 and number == 5:
                     raise Crash
-            shown += [producer, producer._settings, producer._putter, producer._putter.work, group]
+            shown += [producer, producer._putter.settings, producer._putter, producer._putter.work, group]
     for attempt in range(2):
         with contextlib.suppress(Crash), owner.consumer(qmgr) as consumer:
-            shown += [consumer, consumer._settings, consumer._getter]
+            shown += [consumer, consumer._getter.settings, consumer._getter]
             for incoming in consumer:
                 for message in incoming:
                     shown += [incoming, message]
