@@ -35,8 +35,11 @@ class Use(Flag):
     @property
     def shown(self) -> str:
         """The uses in words, such as ``batch read``."""
-        names = {Use.READ: "read", Use.WRITE: "write", Use.ALL: "all"}
-        return names.get(self) or ", ".join((each.name or "").lower().replace("_", " ") for each in self)
+        if self is Use.ALL:
+            return "all"
+        both = [each for each in (Use.READ, Use.WRITE) if each in self]
+        single = [each for each in self if not any(each in two for two in both)]
+        return ", ".join((each.name or "").lower().replace("_", " ") for each in (*single, *both))
 
 
 @dataclass(frozen=True, slots=True)
