@@ -99,7 +99,7 @@ class Owning(Settings):
 
     Attributes:
         name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. Only one program at a time can work
-        under a name.
+            under a name.
         commit_every: the most messages in a unit of work, which also ends after a minute. Or ``Every(messages=, bytes=,
             seconds=)``, with only the limits that are given. A pipe counts the messages that it gets, and its units of work
             also end before they exceed MAXUMSGS.
@@ -150,7 +150,7 @@ class Putting(Owning):
 
     Attributes:
         full_wait_s: seconds to wait while the queue is full, inhibited for puts, or unknown because its cluster is being
-        refreshed.
+            refreshed.
         persistence: of the messages. A restart of the queue manager loses messages that are not persistent, and the rest of
             their group cannot be consumed.
         priority: of the messages, 0 to 9; by default the queue's.
@@ -185,7 +185,7 @@ class Getting(Owning):
         complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE). Then a group
             that never becomes complete does not hold up the others.
         convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. Text that cannot
-        be converted comes as it is, with its own CCSID. A message for the backout queue is moved converted.
+            be converted comes as it is, with its own CCSID. A message for the backout queue is moved converted.
         codec: makes ``message.value`` of message data: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object with
             ``decode(data)``, which gets ``str`` for text. A message that cannot be decoded (ValueError) is poison. Text in a
             CCSID without a code page ends the loop with ``CcsidUnknown``, and is poison when its backout count has reached
@@ -268,7 +268,7 @@ class Producing(Putting, OfOneQueue):
 
     Attributes:
         segment_bytes: put longer messages as segments of this length; a unit of work may end between two segments. By default
-        only streams are put in segments, of 1 MiB. Not on z/OS.
+            only streams are put in segments, of 1 MiB. Not on z/OS.
         interrupted: what becomes of an interrupted group. ``"resume"``: the program puts the rest of it, now or after its next
             start. ``"abandon"``: the group is abandoned, for programs whose input, such as a request, is then gone. That
             happens when an exception leaves its block; otherwise at the next start, or when the next group begins.
