@@ -283,11 +283,16 @@ def test_closing_after_a_doubt_keeps_the_record_of_the_group_that_turns_out_to_b
 
 
 @pytest.mark.embedded
-def test_an_outcome_is_told_before_the_progress_that_came_of_redoing(owner, faults):
+def test_an_outcome_is_told_before_the_progress_that_came_of_redoing_and_not_while_it_is_redone(owner, faults):
     told: list[str] = []
+
+    def tell(what):
+        assert not producer._putter.work.redoing
+        told.append(what)
+
     hooks = {
-        "on_in_doubt": lambda doubt: told.append(doubt.outcome),
-        "on_progress": lambda progress: told.append(f"up to {progress.msg_seq_number}"),
+        "on_in_doubt": lambda doubt: tell(doubt.outcome),
+        "on_progress": lambda progress: tell(f"up to {progress.msg_seq_number}"),
     }
     with owner.producer(owner.connect(reconnect_wait_s=30), **hooks) as producer, producer.group() as group:
         faults.arm(Fault("drop", "before", verb="MQCMIT", nth=2))
