@@ -93,7 +93,8 @@ def has(owner, name):
 
 def is_there(name):
     """Whether a name is known: whole, or its last part as a member of the one before."""
-    owner, last = ["", *name.split(".")][-2:]
+    owner, _, last = name.rpartition(".")
+    owner = owner.rpartition(".")[2]
     if not owner:
         return last in WORDS or last in MEMBERS or last in OF_OTHERS
     if has(owner, last) or outside(name) or any(name in text for text in TEXTS):
