@@ -45,7 +45,7 @@ class Application:
             for number, row in itertools.islice(enumerate(ROWS), group.resume_from, None):
                 if number == at:
                     end(producer, group)
-                    if group.has_ended:
+                    if group._has_ended:
                         return
                 self.put(group, row)
 
