@@ -6,6 +6,7 @@ import ast
 import itertools
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,16 @@ def test_no_modules_import_each_other():
 
 def test_no_room_reaches_for_a_name_with_an_underscore_of_another():
     assert not architecture.foreign_underscores(PACKAGE, FRIENDS)
+
+
+def test_a_class_name_stands_for_one_class():
+    names = Counter(
+        node.name
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, times in names.items() if times > 1] == []
 
 
 def test_every_friend_is_used_by_another_room():

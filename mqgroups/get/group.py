@@ -27,7 +27,7 @@ from mqgroups.status.keeper import check_can_be_kept, require_kept
 _log = logging.getLogger("mqgroups.get")
 
 
-class _Start(NamedTuple):
+class _GetStart(NamedTuple):
     """What is known of a group when the application gets it; see the properties of ``IncomingGroup``."""
 
     key: bytes
@@ -37,7 +37,7 @@ class _Start(NamedTuple):
     repeats: bool
 
 
-class _State(Enum):
+class _GetState(Enum):
     """How far the application is with a group."""
 
     NEW = "not iterated over"
@@ -55,15 +55,15 @@ class IncomingGroup:
         note, committed = owner.unit.note, owner.committed
         if first is None:
             key = group_key(committed.group_id, note.first_msg_id)
-            start = _Start(key, note.properties, committed.msg_seq_number, owner.committed_checkpoint, repeats=False)
+            start = _GetStart(key, note.properties, committed.msg_seq_number, owner.committed_checkpoint, repeats=False)
         else:
             key = group_key(first.group_id, first.msg_id)
-            start = _Start(key, first.properties, 0, None, getter.repeats(first))
+            start = _GetStart(key, first.properties, 0, None, getter.repeats(first))
         self._start = start
         # The first message, until the application gets it; then the last segment that was got.
         self._in_hand = first
         self._asked_before_commit: BeforeCommit | None = None
-        self._state = _State.NEW
+        self._state = _GetState.NEW
         # How the commit that is under way ends the group: with which error, or in order, which is ``None``. False: not at all.
         self._end: GroupAbandoned | GroupQuarantined | Literal[False] | None = False
 
@@ -122,7 +122,7 @@ class IncomingGroup:
 
         Also if another consumer got it before this one committed any of it.
         """
-        return self._state is _State.ENDED
+        return self._state is _GetState.ENDED
 
     @property
     def properties(self) -> Mapping[str, PropertyValue]:
@@ -174,12 +174,12 @@ class IncomingGroup:
             GroupUsage: the group was iterated over before, or the consumer is getting another one.
             MQGroupsError: any other failure. The unit of work is backed out; iterate over the consumer again.
         """
-        if self._state is not _State.NEW or not self._is_current:
+        if self._state is not _GetState.NEW or not self._is_current:
             raise GroupUsage(
                 "this group was iterated over already, or the consumer is getting another one. Iterate over a group once, when "
                 "the consumer returns it"
             )
-        self._state = _State.STARTED
+        self._state = _GetState.STARTED
         return Iteration(self._getter.connection.turn, self._advance)
 
     @even_half_made
@@ -192,12 +192,12 @@ class IncomingGroup:
 
     def _is_over(self) -> None:
         """Note that the end is committed."""
-        self._state = _State.ENDED
+        self._state = _GetState.ENDED
 
     @property
     def _is_new(self) -> bool:
         """Whether it was not iterated over."""
-        return self._state is _State.NEW
+        return self._state is _GetState.NEW
 
     @property
     def _is_current(self) -> bool:
@@ -263,7 +263,7 @@ class IncomingGroup:
             if not begins or group_key(message.group_id, message.msg_id) == self.key:
                 return message
         getter.back_out(None)
-        self._state = _State.ENDED
+        self._state = _GetState.ENDED
         return None
 
     def _not_current(self) -> GroupUsage:

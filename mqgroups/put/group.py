@@ -39,7 +39,7 @@ from mqgroups.telemetry.semantic_conventions import BACKED_OUT
 _log = logging.getLogger("mqgroups.put")
 
 
-class _Start(NamedTuple):
+class _PutStart(NamedTuple):
     """What is known of a group when the application gets it.
 
     ``committed``: the position of its last commit. ``checkpoint``: of that commit. ``properties``: of the group; ``None`` if not
@@ -52,7 +52,7 @@ class _Start(NamedTuple):
     done: Done | None
 
 
-class _State(Enum):
+class _PutState(Enum):
     """How far the application is with a group. One that is not used may be dropped without being ended."""
 
     NOT_USED = "not used"
@@ -62,7 +62,7 @@ class _State(Enum):
 
 
 # Looked up once: to look up a member of an enum takes long.
-_NOT_USED, _USED, _PUT, _ENDED = _State
+_NOT_USED, _USED, _PUT, _ENDED = _PutState
 _WHOLE = MessagePart.WHOLE
 _WHOLE_PAYLOADS = (bytes, str, bytearray, memoryview)
 
@@ -95,7 +95,7 @@ class OutgoingGroup(WithBlock):
         owner = putter.owner
         committed = owner.committed if done is None else GroupPosition(GROUP_ID_NONE, done.messages)
         checkpoint = None if committed.at_start else owner.committed_checkpoint
-        self._start = _Start(committed, checkpoint, properties, done)
+        self._start = _PutStart(committed, checkpoint, properties, done)
 
     @property
     def resume_from(self) -> int:
