@@ -55,22 +55,21 @@ NOT_IN_DOCUMENTS = {
     "Secret": "given variable",
     "WorkerStatus": "group_s quiet_s ready restarts running",
     "Workers": "is_live is_ready",
-    "aio.GroupConsumer": "delete_status_queue",
-    "aio.GroupProducer": "delete_status_queue",
+    "aio.AsyncGroupConsumer": "delete_status_queue",
+    "aio.AsyncGroupProducer": "delete_status_queue",
     "operate.Browsed": "abandons dead_letter in_group msg_flags put_time",
     "operate.BrowsedInstance": "backout_queue may_be_read open_input open_output threshold unseen",
     "operate.GroupInspection": (
         "dead_letters first_put goes_on_after_last has_end has_head is_consistent is_doubled is_made_by "
         "last_msg_seq_number last_put made_by needs_producer persistences runs"
     ),
-    "operate.GroupList": "inspections judge listed",
+    "operate.GroupList": "inspections judge",
     "operate.GroupMove": "unseen",
     "operate.Holder": "appl_name process_id",
-    "operate.Judgement": "around",
-    "operate.ListedGroup": "around",
+    "operate.Judgement": "around recorded_name",
     "operate.Salvage": "kept moved orphaned unreadable_to",
     "operate.SeenOwner": "behind has_group is_active is_shared may_have_a_group",
-    "operate.SeenOwners": "is_listed of_queues q_mgr_names records_of unseen",
+    "operate.SeenOwners": "is_listed of_queues unseen",
     "operate.StatusRecord": "is_needed mark",
 }
 

@@ -176,7 +176,7 @@ class StatusQueue(Keeper):
             GroupUsage: the record's checkpoint is neither bytes nor a JSON value.
             MQIError: the call failed.
         """
-        return _ANSWERS[type(step)](self, *step[1:])
+        return getattr(self, _ANSWERS[type(step)])(*step[1:])
 
     def _open_again(self) -> bool:
         if not self._queue.is_stale:
@@ -356,14 +356,15 @@ class StatusQueue(Keeper):
         return error
 
 
-_ANSWERS: dict[type, Callable[..., Any]] = {
-    steps.OpenAgain: StatusQueue._open_again,
-    steps.LookAtHolder: StatusQueue._look_at_holder,
-    steps.Browse: StatusQueue._browse,
-    steps.WaitForRecord: StatusQueue._wait_for_record,
-    steps.Take: StatusQueue._take,
-    steps.TakeAnchor: StatusQueue.take_message,
-    steps.PutAnchor: StatusQueue._put_anchor,
-    steps.PutRecord: StatusQueue._put_record,
-    steps.IsThere: StatusQueue._is_there,
+# By name, because a subclass may have its own.
+_ANSWERS: dict[type, str] = {
+    steps.OpenAgain: "_open_again",
+    steps.LookAtHolder: "_look_at_holder",
+    steps.Browse: "_browse",
+    steps.WaitForRecord: "_wait_for_record",
+    steps.Take: "_take",
+    steps.TakeAnchor: "take_message",
+    steps.PutAnchor: "_put_anchor",
+    steps.PutRecord: "_put_record",
+    steps.IsThere: "_is_there",
 }

@@ -26,8 +26,8 @@ SPLIT = "cluster-put/classic/plain drop-after@22"
 def interruption(level, connection):
     """Name a case: an interruption before the fourth message is put; the third is in the open unit of work."""
     source, first = inspect.getsourcelines(OutgoingGroup._put)
-    line = first + next(number for number, text in enumerate(source) if "putter.put((payload" in text)
-    return f"interruption put/classic/plain {level} {connection} KeyboardInterrupt@put/group.py:{line}.1"
+    line = first + next(number for number, text in enumerate(source) if "putter.put(message)" in text)
+    return f"interruption put/classic/plain {level} {connection} KeyboardInterrupt@put/group.py:{line}.4"
 
 
 @pytest.mark.parametrize(
