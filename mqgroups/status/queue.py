@@ -17,7 +17,7 @@ import contextlib
 import gc
 import logging
 import time
-from collections.abc import Callable, Collection, Generator
+from collections.abc import Collection, Generator
 from dataclasses import replace
 from typing import Any
 

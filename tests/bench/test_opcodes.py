@@ -13,7 +13,7 @@ import pytest
 from tests.faults.interrupter import Interrupter
 
 MESSAGES = 50
-# In Python 3.11 it is 493 and 430; other versions have other opcodes. What is left is one check for each thing that can be
+# In Python 3.11 it is 493 and 415; other versions have other opcodes. What is left is one check for each thing that can be
 # different from the message before.
 MOST_TO_PUT = 500
 MOST_TO_GET = 440
