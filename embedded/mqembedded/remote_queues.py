@@ -72,7 +72,7 @@ class Way:
 
 
 class Ways:
-    """The ways that one queue manager knows. Methods are called under its lock."""
+    """The ways to other queue managers that one queue manager knows. Methods are called under its lock."""
 
     def __init__(self, here: str, catalogue: Catalogue, in_cluster: Callable[[str], Way | None]) -> None:
         """``in_cluster`` returns the way to a member of the cluster, None for any other name."""

@@ -94,7 +94,7 @@ class BatchProducer:
         )
 
     def completed(self) -> CompletedBatch | None:
-        """Return the completed batch that is this one or a later one, so that nothing is to be put; else ``None``.
+        """Return the last completed batch if it is this one or a later one: then there is nothing to put. Else ``None``.
 
         Raises StatusError, MQIError.
         """

@@ -140,7 +140,10 @@ class Queue:
         return self._generation == self._connection.generation
 
     def expect_conversion(self) -> None:
-        """Get with buffers that have room for converted text, if the channel carries that. Else it stays unconverted (2120)."""
+        """Use buffers with room for converted text from now on.
+
+        If the channel does not carry such long buffers, the text may stay unconverted (2120).
+        """
         self._grows = _GROWS
         self._buffer_bytes = _CONVERTING_BUFFER_BYTES
 

@@ -136,7 +136,7 @@ class CompletedBatch(NamedTuple):
     within: str | None = None
 
     def is_second(self, first: CompletedBatch) -> bool:
-        """Whether this is no repetition of ``first``, but a second batch under its name: one run of the query has both."""
+        """Whether this does not repeat ``first``, but is a second batch with its number: the same run of the query has both."""
         return self.number == first.number and self.within == first.within is not None and self.run != first.run
 
     def repeats(self, first: CompletedBatch) -> bool:

@@ -148,7 +148,10 @@ def next_get(position: GroupPosition, *, complete_groups_only: bool = False, seg
 
 
 def follows(position: GroupPosition, group_id: bytes, msg_seq_number: int, offset: int = 0) -> bool:
-    """Return whether a message with this identity is the one that follows ``position``. The first one may be of any group."""
+    """Return whether a message with this identity is the one that follows ``position``.
+
+    At the start, that is the first message of any group.
+    """
     if msg_seq_number != position.msg_seq_number + 1 or offset != position.offset:
         return False
     return position.at_start or group_id == position.group_id

@@ -24,9 +24,9 @@ Rest: TypeAlias = tuple[Left, ...]
 
 
 def rest_behind(position: GroupPosition, found: Iterable[Left]) -> Rest:
-    """Return the messages numbered behind ``position``, in the order of their places.
+    """Return the messages whose numbers are higher than that of ``position``, in the order of the group.
 
-    The others are not of this group, although they have its GroupId: another group with the same GroupId begins with number 1
-    again. Segments of the next message are part of the rest; without all of them it is not delivered.
+    The others in ``found`` are not of this group, although they have its GroupId: another group with the same GroupId begins
+    with number 1 again. Segments of the next message are part of the rest; without all of them it is not delivered.
     """
     return tuple(sorted(each for each in found if each.msg_seq_number > position.msg_seq_number))

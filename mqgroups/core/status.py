@@ -251,7 +251,7 @@ def decode(data: bytes) -> StatusRecord:
 
 
 def has_name_of_owner(record: StatusRecord) -> bool:
-    """Whether the record's name can be that of a producer or consumer: part of the name of a queue."""
+    """Whether the record's name can be that of a producer or consumer, which is part of the name of its status queue."""
     return 0 < len(record.name) <= MAX_NAME_LENGTH and not NOT_IN_MQ_NAMES.search(record.name)
 
 

@@ -52,7 +52,7 @@ class FoundMessage:
     """A message on a status queue: its identifiers, its place in a chain, its length in bytes, and the record in it.
 
     ``expires``: whether it has an expiry, because the queue limited it when the message was put. ``user``: its UserIdentifier;
-    ``is_own``: whether that is the user of the reader's own puts.
+    ``is_own``: whether the reader itself has put records under this user.
     """
 
     msg_id: bytes

@@ -55,7 +55,8 @@ class FileSink:
     """A folder for the groups of one consumer. Nothing else may write to it.
 
     Attributes:
-        finished: the file that was put in place last, and why it is in quarantine (else empty); ``None`` before the first one.
+        finished: a pair: the file that was put in place last, and the reason for its quarantine (empty if it is in none);
+            ``None`` before the first one.
     """
 
     def __init__(
@@ -252,7 +253,7 @@ def free_name(folder: Path, name: str, *ends: str, beside: str = "") -> str:
 def _is_name(name: str) -> bool:
     """Whether a file may have this name, which comes from a message.
 
-    It must not lead out of the folder, hide the file, or be an option of the commands that get it.
+    It must not lead out of the folder, hide the file, or look like an option to a command that gets it as an argument.
     """
     return (
         0 < len(name) <= _LONGEST_NAME

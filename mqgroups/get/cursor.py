@@ -117,8 +117,8 @@ class GroupCursor:
     def take_apart(self, next_one: Message, *, again: bool) -> Iterator[tuple[bytes, bytes]]:
         """Get the next message, of any length, segment by segment. Yields MQMD and data of each; ends early if one is gone.
 
-        ``next_one``: stands for the message. ``again``: whether it has been got before, and was backed out with a lost
-        connection. Then it may not be back yet. Raises MQIError.
+        ``next_one``: names the message, by its GroupId and MsgId. ``again``: whether it has been got before, and was backed out
+        with a lost connection. Then it may not be back yet. Raises MQIError.
         """
         group_id = next_one.group_id
         position = replace(self.position, group_id=group_id, retained=False)

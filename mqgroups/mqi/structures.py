@@ -198,7 +198,7 @@ def od(
 
 
 def sts() -> bytes:
-    """Return an MQSTS of Version 1, in which the names of queues fit, as long as one of Version 2.
+    """Return a Version 1 MQSTS, which has room for names of queues, padded to the length of Version 2.
 
     Version 1 has no pointers, so all its fields are at the same offsets on every platform.
     """

@@ -44,7 +44,7 @@ class PCFClient:
             raise
 
     def ask(self, command: int, parameters: Mapping[int, pcf.Value]) -> list[pcf.Response]:
-        """Run one command; returns all responses, of extended ones without a summary that repeats what the others say.
+        """Run one command; returns all responses, but not the summary of extended ones, which only repeats the others.
 
         Raises MQIError, and CommandRefused if no response came in time, or one is not PCF.
         """

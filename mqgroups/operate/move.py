@@ -62,7 +62,7 @@ class GroupMove:
         group: the group's messages on the queue before the move.
         queue, to: the queue that the group is moved from, and the queue that it is moved to.
         consumers: the consumers whose records name the group, as far as they could be seen. Their next start waits for it.
-        unseen: which owners could not be seen, and for want of what: a sentence each.
+        unseen: a sentence for each thing about the owners that could not be seen; it says why.
         done: whether the group was moved; ``False`` if this was only a check.
     """
 

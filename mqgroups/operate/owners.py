@@ -41,7 +41,7 @@ class SeenOwners:
 
     Attributes:
         owners: by role and name.
-        unseen: what could not be seen, and for want of what: a sentence each.
+        unseen: a sentence for each thing that could not be seen; it says why.
         is_listed: whether the command server has listed the status queues.
     """
 

@@ -101,9 +101,9 @@ def data_and_kind(
 
 
 def is_last(last: bool | None, begun: GroupPosition | None) -> bool:
-    """Return whether a message is the group's last: ``last``, or what its committed segments say, if it is ``begun``.
+    """Return whether a message is the group's last. If it is ``begun``, its committed segments say so; otherwise ``last`` does.
 
-    Raises GroupUsage if ``last`` contradicts them, or is needed and not given, or is no truth value.
+    Raises GroupUsage if ``last`` contradicts the segments, is missing although it is needed, or is not a bool.
     """
     if last is not None and not isinstance(last, bool):
         raise GroupUsage(f"last must be True, False or None, got {last!r}")

@@ -33,10 +33,10 @@ class Planning(Protocol):
     """The parts of ``Manifests`` that say what is in a micro-batch and not removed."""
 
     def knows(self, key: Key) -> bool:
-        """Whether it is this group."""
+        """Whether a micro-batch contains this group."""
 
     def holds(self, key: Key) -> bool:
-        """Whether it is this group, or another one with its GroupId."""
+        """Whether a micro-batch contains this group, or another one with its GroupId."""
 
 
 class Heads(Protocol):
@@ -170,7 +170,7 @@ class Arrivals:
         return before is None
 
     def _is_free(self, head: Planned, planning: Planning, names: set[tuple[bytes, str]]) -> bool:
-        """Whether a waiting group can be planned; ``names``: of those yielded before."""
+        """Whether a waiting group can be planned; ``names``: those of the groups that were yielded before."""
         key = head.key
         if key.name in names or planning.holds(key):
             self._held.add(key)

@@ -194,7 +194,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
         return Offset(queue=self._options.queue)
 
     def _learned(self, value: dict[str, Any]) -> Offset:
-        """Return an offset whose manifests are read. Raises CheckpointUnusable."""
+        """Read the manifests that an offset of Spark's log names, and return the offset. Raises CheckpointUnusable."""
         offset = Offset.from_json(value)
         try:
             self._opened[1].learn(offset)

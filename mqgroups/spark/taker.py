@@ -102,7 +102,7 @@ class Taker:
     def _lies_alone(self, key: Key) -> bool:
         """Whether the first message with the GroupId begins the group, and its next segment or message number 2 follows directly.
 
-        It is so nearly always, and then the first message on the queue with a number is that of the group.
+        This is nearly always so. Then the first message on the queue with the GroupId and a number is the group's.
         """
         found = self._with_group_id(key)
         first = next(found, None)

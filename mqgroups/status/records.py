@@ -52,7 +52,7 @@ def browsed(
 ) -> list[FoundMessage]:
     """Return the messages on a status queue; raises StatusQueueUnusable, MQIError.
 
-    ``own_users``: the users of the reader's own puts.
+    ``own_users``: the users under which the reader itself has put records.
     """
     found: list[FoundMessage] = []
     try:

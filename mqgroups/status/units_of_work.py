@@ -144,7 +144,7 @@ class UnitsOfWork:
         return owner
 
     def claim(self) -> None:
-        """Replace the records that were found by the owners' own, and commit: from now on the names belong to these owners.
+        """Replace the old records with the owners' own records, and commit: from now on the names belong to these owners.
 
         Raises:
             ConfigurationError: the queue manager's MAXUMSGS leaves no room for a message.

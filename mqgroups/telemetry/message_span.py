@@ -56,7 +56,7 @@ class Timed:
         return (self._ended_ns - self._began_ns) / 1e9
 
     def end(self, end_time: int | None = None) -> None:
-        """Note the end time; the first call counts."""
+        """Record the end time; the first call counts."""
         self._ended_ns = self._ended_ns or end_time or time.time_ns()
 
     def finish(self) -> None:
@@ -86,7 +86,7 @@ class MessageSpan(Timed, Span):
         super().__init__()
 
     def put_as(self, msg_id: bytes) -> None:
-        """Note the MsgId that MQPUT has returned."""
+        """Record the MsgId that MQPUT has returned."""
         self._msg_id = msg_id
         if self._made is not None:
             self._made.set_attribute(sc.MESSAGE_ID, msg_id.hex())
@@ -185,7 +185,7 @@ class MessageSpans:
         self.step_into(span)
 
     def hand_out_timed(self) -> None:
-        """Note that the application gets a message that has no span."""
+        """Record that the application gets a message that has no span."""
         if self._in_hand is not None:
             self._in_hand.end()
         self._in_hand = timed = Timed()
@@ -203,14 +203,14 @@ class MessageSpans:
 
     @guarded
     def processed(self) -> None:
-        """Note that the application has processed the message. Its span stays current until the next one's, or ``step_out``."""
+        """Record that the application has processed the message. Its span stays current until the next one's, or ``step_out``."""
         if self._in_hand is not None:
             self._in_hand.end()
             self._in_hand = None
 
     @guarded
     def failed(self, why: BaseException | str) -> None:
-        """Note that the application, or the unit of work, failed with the message in hand."""
+        """Record that the application, or the unit of work, failed with the message in hand."""
         if self._in_hand is not None:
             self._in_hand.why = why
             self.processed()

@@ -265,24 +265,24 @@ class OwnerTelemetry:
 
     @guarded
     def settle(self, operation: str) -> None:
-        """Note that the commit or back out of a unit of work with messages begins; ``settled`` ends it."""
+        """Record that the commit or back out of a unit of work with messages begins; ``settled`` ends it."""
         if self._unit is not None and self._unit.settling is None:
             self._unit.settling = self._start(operation, SpanKind.CLIENT)
 
     @guarded
     def settled(self, why: BaseException | None = None) -> None:
-        """Note that the commit or back out has ended; ``why`` is the error if it failed."""
+        """Record that the commit or back out has ended; ``why`` is the error if it failed."""
         if self._unit is not None:
             settling, self._unit.settling = self._unit.settling, None
             self._finish(settling, why)
 
     def application_failed(self, error: BaseException | None) -> None:
-        """Note the error for which the application leaves a ``with`` block: why its unit of work will be backed out."""
+        """Record the error with which the application leaves a ``with`` block: why its unit of work will be backed out."""
         self._failed_with = error if self.is_heard else None
 
     @guarded
     def asking(self) -> None:
-        """Note that the application is asked before a commit, which belongs to all messages: none of them is current then."""
+        """Record that the application is asked before a commit. As that belongs to all messages, none of them is current."""
         if self.each_message:
             self.messages.step_out()
 
@@ -361,7 +361,10 @@ class OwnerTelemetry:
 
     @guarded
     def hand_out(self, message: Message) -> None:
-        """Note that the application gets a message: link to the span of its put, and begin its own span if it has one."""
+        """Record that the application gets a message.
+
+        Link to the span of its put, and begin the message's own span if it is to have one.
+        """
         if not self.is_heard:
             return
         if self.each_message and not self.has_message_spans:
@@ -441,19 +444,19 @@ class OwnerTelemetry:
 
     @guarded
     def abandoned(self, result: int) -> None:
-        """Note that the group was abandoned: its last message, in this unit of work, ends it without completing it."""
+        """Record that the group was abandoned: its last message, in this unit of work, ends it without completing it."""
         self._group = self._group._replace(outcome=sc.ABANDONED)
         self._add_event(sc.EVENT_ABANDONED, {sc.RESULT: result})
 
     @guarded
     def quarantined(self, msg_seq_number: int, backout_queue: str) -> None:
-        """Note that the rest of the group goes to the backout queue, from this message on."""
+        """Record that the rest of the group goes to the backout queue, from this message on."""
         self._group = self._group._replace(outcome=sc.QUARANTINED)
         self._add_event(sc.EVENT_QUARANTINED, {sc.MSG_SEQ_NUMBER: msg_seq_number, sc.BACKOUT_QUEUE: backout_queue})
 
     @guarded
     def poison(self, msg_seq_number: int, backout_count: int, backout_queue: str = "") -> None:
-        """Note that a message is poison; it is moved to ``backout_queue`` if that is given."""
+        """Record that a message is poison; it is moved to ``backout_queue`` if that is given."""
         told: _Attributes = {sc.MSG_SEQ_NUMBER: msg_seq_number, sc.BACKOUT_COUNT: backout_count}
         if backout_queue:
             told[sc.BACKOUT_QUEUE] = backout_queue

@@ -38,17 +38,17 @@ class Repair:
         return context.of_span(self._span).traceparent
 
     def salvaged(self, name: str, record: StatusRecord | None) -> None:
-        """Note that the record of ``name`` was rebuilt; ``None`` if only unreadable messages were moved away."""
+        """Show in the span that the record of ``name`` was rebuilt; ``None`` if only unreadable messages were moved away."""
         self._rewritten(sc.SALVAGED, name, record)
 
     @guarded
     def moved(self, to: str, group_id: bytes, messages: int) -> None:
-        """Note that the rest of a group was moved to another queue: this number of messages."""
+        """Show in the span that the rest of a group, so many messages, was moved to another queue."""
         self._span.set_attributes({sc.OUTCOME: sc.MOVED, sc.BACKOUT_QUEUE: to})
         self._span.set_attributes({sc.GROUP_ID: group_id.hex(), sc.BATCH_MESSAGE_COUNT: messages})
 
     def adopted(self, record: StatusRecord) -> None:
-        """Note that this record was adopted, after its queues were moved."""
+        """Show in the span that this record was adopted, after its queues were moved."""
         self._rewritten(sc.ADOPTED, record.name, record)
 
     @guarded

@@ -46,10 +46,10 @@ def main(short: bool, pairs: int, seed: int, show: bool) -> None:
                         click.echo(f"{case}: said {'done' if outcome.said_done else 'not done'}, {outcome.found}")
             campaign.close()
     told = (
-        f"Lines, calls and seconds: {MANY[0]:,} messages in units of work of {MANY[1]}, undisturbed. "
-        f"{len(outcomes):,} cases: a group of {MESSAGES} messages in units of work of "
-        f"{EVERY}, {'every eighth call' if short else 'every call'} disturbed; random pairs of seeds {seeds[0]} to "
-        f"{seeds[-1]}. Python {platform.python_version()}, pymqi {_version('pymqi')}, faststream-mq "
+        f"Calls and seconds are those of an undisturbed run, which puts {MANY[0]:,} messages in units of work of {MANY[1]}. "
+        f"The {len(outcomes):,} cases put a group of {MESSAGES} messages in units of work of {EVERY}: "
+        f"{'every eighth call' if short else 'every call'} is disturbed, and there are random pairs of faults with the seeds "
+        f"{seeds[0]} to {seeds[-1]}. Versions: Python {platform.python_version()}, pymqi {_version('pymqi')}, faststream-mq "
         f"{_version('faststream-mq')} on ibmmq {_version('ibmmq')}, tenacity {_version('tenacity')}."
     )
     click.echo(f"{text(totals(outcomes, prices))}\n\n{text(by_kind(outcomes))}\n\n{told}")

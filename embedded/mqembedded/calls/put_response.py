@@ -94,7 +94,7 @@ def put_without_telling(
 def failed_untold(
     q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, reason: int
 ) -> Answer:
-    """Keep for MQSTAT that an ASYNC_PUT was refused with this reason code."""
+    """Record that an ASYNC_PUT was refused with this reason code, so that MQSTAT can tell."""
     handle = connection.handles.get(hobj)
     destination, default_persistence = _destination(q_mgr, handle.opened_name if handle is not None else "")
     connection.put_status = connection.put_status.after(mq.MQCC_FAILED, reason, destination)

@@ -108,7 +108,7 @@ class Members:
     def choose(
         self, queue_name: str, *, arrived: bool = False, without: str = "", better_than: ChannelStatus | None = None
     ) -> str:
-        """Return the queue manager with the instance of a cluster queue for a message.
+        """Choose the instance of a cluster queue for a message; returns the name of its queue manager.
 
         Args:
             queue_name: the cluster queue.

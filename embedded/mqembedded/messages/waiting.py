@@ -127,14 +127,14 @@ class WaitingCalls:
                     del self._alike[place]
 
     def look_again(self) -> None:
-        """Let each call look in its turn. Call it after a change that may concern any of them."""
+        """Let each call look again, one after the other in their turns. Call it after a change that may concern any of them."""
         for call in sorted(self._calls, key=lambda call: call.rank):
             call.look_again()
             if call.outcome is not None:
                 self.discard(call)
 
     def look_for(self, identifiers: Iterable[Identifier], of_whole: Iterable[Identifier] = ()) -> None:
-        """Let the calls that could get one of the new messages look, in their turns.
+        """Let each call that could get one of the new messages look again, one after the other in their turns.
 
         Args:
             identifiers: those of the new messages.

@@ -78,7 +78,7 @@ def applicable(object_type: str) -> frozenset[str]:
 
 
 def meant_by(object_type: str, words: Iterable[str]) -> frozenset[str]:
-    """Return the authorities of words of MQSC. ALL and ALLADM do not include CRT (IBM MQ, "CMQZC").
+    """Return the authorities that these words of MQSC stand for. ALL and ALLADM do not include CRT (IBM MQ, "CMQZC").
 
     Raises:
         ValueError: there is no such authority for objects of this type.

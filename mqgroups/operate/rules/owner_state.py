@@ -154,7 +154,7 @@ def state_of(record: StatusRecord | None) -> OwnerState:
 def state_of_queue(
     messages: Sequence[FoundMessage], unreadable: int, *, is_active: bool, of_another_version: bool = False
 ) -> tuple[OwnerState, FoundMessage | None, int]:
-    """Return the state of an owner, its current record, and how many other records are there that nobody needs."""
+    """Return the state of an owner, its current record, and the number of other records, which nobody needs."""
     if unreadable:
         return OwnerState.VERSION if of_another_version else OwnerState.UNREADABLE, None, 0
     users, message, leftovers = users_of_records(messages), None, 0

@@ -150,7 +150,7 @@ def _finish(judgement: Judgement) -> Iterator[str]:
 
 
 def _move(judgement: Judgement, setting: str = "") -> Iterator[str]:
-    """Yield how an operator sets the group aside; ``setting``: the one with which its consumer would do it."""
+    """Yield how an operator sets the group aside; ``setting``: the setting of its consumer that would do it automatically."""
     yield from _finish(judgement)
     yield from _moved(judgement)
     if (consumer := judgement.consumer) is not None:

@@ -89,7 +89,7 @@ def settable(attributes: Iterable[Attribute]) -> tuple[Slot, ...]:
 
 
 def carried(attributes: Iterable[Attribute], values: Mapping[int, Any]) -> dict[int, Any]:
-    """Return values as PCF carries them; values of several words become lists of numbers."""
+    """Return the values in their PCF form: a value of several words becomes a list of numbers."""
     lists = (each for each in attributes if each.many and each.selector in values)
     return {**values, **{each.selector: each.numbers(values[each.selector]) for each in lists}}
 
