@@ -215,10 +215,17 @@ def test_locals_of_a_connect_that_fails(server, everything, connects):
             everything += locals_of(refused.value)
 
 
-def test_locals_of_a_connect_that_the_binding_ends(server, binding, monkeypatch, everything):
+@table("connects", [mqgroups.connect, by_asyncio])
+def test_locals_of_a_connect_that_the_binding_ends(server, binding, monkeypatch, everything, connects):
     monkeypatch.setattr(binding.QueueManager, "connect_with_options", lambda *_, **__: 1 // 0)
     with pytest.raises(ZeroDivisionError) as ended:
-        connected(server)
+        connects(
+            q_mgr_name=server.q_mgr_name,
+            channel=server.channel,
+            conn_name=server.conn_name,
+            user="app",
+            password=PLANTED,
+        )
     everything += locals_of(ended.value)
 
 
