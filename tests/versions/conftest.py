@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import subprocess
-import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ EARLIER = "6ed4c418"
 @pytest.fixture(scope="session")
 def builds(tmp_path_factory):
     """The folders that ``mqgroups`` is imported from: the earlier build's, and this one's."""
-    command = ["git", "-C", str(ROOT), "archive", EARLIER, "mqgroups"]
+    command = ["git", "-C", str(ROOT), "archive", "--format=zip", EARLIER, "mqgroups"]
     try:
         done = subprocess.run(command, capture_output=True, check=False)
     except FileNotFoundError:
@@ -25,6 +25,6 @@ def builds(tmp_path_factory):
     if done.returncode:
         pytest.skip(f"the earlier build {EARLIER} cannot be had: this is no clone with its history")
     folder = tmp_path_factory.mktemp("earlier")
-    with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
-        archive.extractall(folder, filter="data")
+    with zipfile.ZipFile(io.BytesIO(done.stdout)) as archive:
+        archive.extractall(folder)
     return {"earlier": str(folder), "this": str(ROOT)}
