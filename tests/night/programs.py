@@ -29,11 +29,14 @@ def put_a_group(q_mgr: mqgroups.QueueManager, queue: str, name: str, messages: i
 
 
 def loader() -> None:
-    """Put groups for ever."""
+    """Put groups for ever, but for a pause while there is a file that says so."""
     with connect(reconnect_wait_s=600, trace="message") as q_mgr:
         while True:
             put_a_group(q_mgr, "ORDERS", "LOADER")
             time.sleep(0.1)
+            while (HERE / "pause").exists():
+                (HERE / "paused").touch()
+                time.sleep(0.1)
 
 
 def handle(group: mqgroups.IncomingGroup) -> None:
@@ -43,6 +46,7 @@ def handle(group: mqgroups.IncomingGroup) -> None:
         if is_first and (HERE / "crash").exists():
             os._exit(1)
         while is_first and (HERE / "hang").exists():
+            (HERE / "hanging").touch()
             time.sleep(0.1)
 
 
@@ -74,6 +78,19 @@ def failing() -> None:
         for group in consumer:
             for _ in group:
                 sys.exit("no database")
+
+
+def goes_on() -> None:
+    """Fail at a message again and again, and take no notice, while there is a file that says so."""
+    while (HERE / "errors").exists():
+        with contextlib.suppress(SystemExit):
+            failing()
+
+
+def other() -> None:
+    """Put a group on a queue that is closed for puts."""
+    with connect() as q_mgr:
+        put_a_group(q_mgr, "OTHER", "CLOSED")
 
 
 def put_failing() -> None:

@@ -185,6 +185,15 @@ class Night:
         until(lambda: not self.prometheus.firing())
         assert self.prometheus.fired(since_s) - may_fire == {alert}
 
+    @contextmanager
+    def altered(self, queue: str, attribute: str) -> Iterator[None]:
+        """Have a queue disabled for GET or PUT for the ``with`` block."""
+        for value in "DISABLED", "ENABLED":
+            done, says = self.q_mgr.control.mqsc(f"ALTER QLOCAL({queue}) {attribute}({value})")
+            assert done, says
+            if value == "DISABLED":
+                yield
+
     def fires(self, alert: str) -> None:
         """Wait until an alert fires."""
         until(lambda: alert in self.prometheus.firing())
@@ -207,6 +216,19 @@ def crash_loop(night: Night) -> None:
         night.run("put_failing").wait()
         while "UnitsOfWorkBackedOut" not in night.prometheus.firing():
             night.run("failing").wait()
+
+
+def goes_on(night: Night) -> None:
+    with night.expects("UnitsOfWorkBackedOut"), night.flag("errors"):
+        program = night.run("goes_on")
+        night.fires("UnitsOfWorkBackedOut")
+    program.wait()
+
+
+def closed_for_puts(night: Night) -> None:
+    with night.expects("PutsWait"), night.altered("OTHER", "PUT"):
+        night.run("other")
+        night.fires("PutsWait")
 
 
 def poison(night: Night) -> None:
@@ -235,6 +257,20 @@ def stuck(night: Night) -> None:
         night.fires("WorkerStuck")
 
 
+def commit_hangs(night: Night) -> None:
+    for file in "hanging", "paused":
+        (night.directory / file).unlink(missing_ok=True)
+    with night.expects("WorkerStuck"), ExitStack() as pause:
+        with night.flag("hang"):
+            until((night.directory / "hanging").exists)
+            pause.enter_context(night.flag("pause"))
+            until((night.directory / "paused").exists)
+            # The next commit is that of the worker that hangs in its group.
+            night.q_mgr.arm(Fault("freeze", verb="MQCMIT"))
+        night.fires("WorkerStuck")
+        night.q_mgr.clear_faults()
+
+
 def restarting(night: Night) -> None:
     # A worker that crashes again and again is not ready for most of the time.
     with night.expects("WorkerRestarting", frozenset({"WorkerFails"})), night.flag("crash"):
@@ -247,6 +283,11 @@ def stalled(night: Night) -> None:
         night.fires("GroupsStalled")
         night.run("one_group").wait()
         night.run("read_late").wait()
+
+
+def not_seen(night: Night) -> None:
+    with night.expects("QueueNotSeen"), night.altered("LATE", "GET"):
+        night.fires("QueueNotSeen")
 
 
 def late(night: Night) -> None:
@@ -274,7 +315,8 @@ def page_gone(night: Night) -> None:
 
 
 TROUBLES = (
-    away, crash_loop, poison, replaced, waiting, stuck, restarting, stalled, late, ended, page_gone,
+    away, crash_loop, goes_on, closed_for_puts, poison, replaced, waiting, stuck, commit_hangs, restarting, stalled, not_seen,
+    late, ended, page_gone,
 )  # fmt: skip
 
 
