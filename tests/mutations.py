@@ -1040,7 +1040,7 @@ MUTATIONS = (
         "    if found:\n        doubt(", "    if False:\n        doubt(",
         "tests/operate/test_move.py -k cannot_be_read"),
     Mutation("a group is not moved to a status queue", "operate/move.py",
-        "    if name.startswith(_OWN_PREFIXES):\n        raise not_for_groups\n", "",
+        "if is_own or (is_here and any(each.status_queue == to for each in owners)):", "if False:",
         "tests/operate/test_move.py -k cannot_be_moved_to"),
     Mutation("the queue of a record that cannot be read is not guessed", "operate/rules/remedies.py",
         "queue = owner.queue or _A_QUEUE[owner.role]", "queue = owner.queue or around.at.queue",

@@ -213,15 +213,13 @@ def _check_target(
     connection: Connection, name: str, owners: Collection[SeenOwner], seen: BrowsedInstance, group: GroupInspection
 ) -> None:
     """Raise ConfigurationError if the group cannot be moved to this queue, or must not; MQIError if it cannot be opened."""
-    not_for_groups = _unfit(name, "is for status records or for the queue manager")
-    if name.startswith(_OWN_PREFIXES):
-        raise not_for_groups
     with closing(connection.open_queue(name, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN)) as target:
         to, is_here = target.resolved_q_name, target.resolved_q_mgr_name == connection.q_mgr_name
     if is_here and to == seen.resolved_q_name:
         raise _unfit(name, f"is queue {seen.queue} itself")
-    if to.startswith(_OWN_PREFIXES) or (is_here and any(each.status_queue == to for each in owners)):
-        raise not_for_groups
+    is_own = any(each.startswith(_OWN_PREFIXES) for each in (name, to))
+    if is_own or (is_here and any(each.status_queue == to for each in owners)):
+        raise _unfit(name, "is for status records or for the queue manager")
     # What may not be inquired is found out by the first MQPUT, in a unit of work that is then backed out.
     facts = inquired(connection, to, ("USAGE", "PUT", "CURDEPTH", "MAXDEPTH"))[0] if is_here else {}
     if facts.get("USAGE") == "XMITQ":

@@ -438,7 +438,7 @@ def test_a_file_that_is_longer_than_a_receiver_takes_is_cut_and_goes_to_quaranti
         {"mqgroups.FileBytes": "9" * 4000},
         {"mqgroups.FileBytes": 6},
     ):
-        put(owner, properties, [b"12", b"3456"])
+        put(owner, properties, [b"12", b"3456", b"78"])
     put(owner, {"mqgroups.FileBytes": 5}, [b"12", b"345"])
     done = commands("receive", "--into", target, "--idle", "0", "--max-bytes", "5")
     assert done.output.count("more than the 5 bytes that this receiver takes") == 4
