@@ -366,8 +366,8 @@ class Connection:
 
     def can_redo(self, error: MQIError) -> bool:
         """Whether a unit of work that failed with ``error`` can be redone, on this connection or after ``restore``."""
-        # Not on a shared connection: the application's own messages in the unit of work would be lost.
-        if self.unanswered.any and self.usable and self.syncpoint.can_be_redone:
+        # On a shared connection every put is answered: the application's own messages would be lost if these were put again.
+        if self.unanswered.any and self.usable:
             return True
         return self.can_go_on and self.reconnect.wait_s > 0 and error.reason in REDO
 
