@@ -29,7 +29,6 @@ from mqgroups.operate.refusal import checked_group_id
 from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupInspection, MessagePlace
 
 _OPTIONS = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG
-_FIRST_AND_NEXT = (mq.MQGMO_BROWSE_FIRST, mq.MQGMO_BROWSE_NEXT)
 _DEAD_LETTER_HEADER_BYTES = 172
 _HEAD = (
     "report msg_type expiry feedback encoding coded_char_set_id format priority persistence msg_id correl_id backout_count "
