@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import copy
+import dataclasses
 import enum
+import inspect
+import itertools
 import pickle
 import re
+import textwrap
 import traceback
 from pathlib import Path
 
@@ -14,6 +19,7 @@ import pytest
 import mqgroups
 from mqgroups import aio, operate, spark
 from mqgroups.operate.rules.inspection import GroupInspection
+from mqgroups.setting import Settings
 
 ROOT = Path(__file__).parents[1]
 PUBLIC = [(room, name) for room in (mqgroups, operate) for name in room.__all__ if callable(getattr(room, name))]
@@ -96,6 +102,20 @@ def test_whatever_else_public_classes_show_is_in_the_documents():
         if path not in SHOWN and (names := shown(thing) - used - set(dir(int)) - set(dir(tuple))):
             missing[path] = names
     assert missing == {path: set(names.split()) for path, names in NOT_IN_DOCUMENTS.items()}
+
+
+def test_an_editor_shows_what_each_field_of_a_value_is():
+    # An editor shows the string below a field. What a reader knows from the class and the name needs none.
+    clear = {"Finding.severity", "Judgement.around", "Judgement.cause", "SeenOwner.state"}
+    without = set()
+    for cls in [getattr(room, name) for room, name in CLASSES]:
+        if dataclasses.is_dataclass(cls) and not issubclass(cls, Settings):
+            body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0].body
+            for field, below in itertools.pairwise([*body, ast.Pass()]):
+                if isinstance(field, ast.AnnAssign) and not field.target.id.startswith("_"):
+                    text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+                    without |= set() if text else {f"{cls.__name__}.{field.target.id}"}
+    assert without == clear
 
 
 def test_the_end_of_a_group_is_its_block_and_no_close_that_would_leave_its_last_message_out(owner):

@@ -129,57 +129,56 @@ class Outgoing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StatusRecord:
-    """How much of a group is committed, and who owns the name.
-
-    Attributes:
-        role, name: the producer or consumer that the record belongs to.
-        state: whether the group continues after ``msg_seq_number`` or ended there.
-        owner_id: the instance that wrote the record, and the version of this package: ``<32 digits> mqgroups 0.1.0``.
-        epoch: how many owners this record has had.
-        unit_of_work: the number of the last unit of work with messages; 0 before the first.
-        queue: the queue as the application named it.
-        group_id: 24 bytes; ``GROUP_ID_NONE`` before the first group.
-        first_msg_id: the MsgId of the group's first message, 24 bytes; ``GROUP_ID_NONE`` in a producer's record, before the
-            first group, and where a salvage could not find it.
-        msg_seq_number: of the last message that is committed completely; 0 before the first.
-        offset: how many bytes of the next message are committed as segments.
-        in_last_message: whether that next message is the group's last.
-        suspect: the message that is processed alone, to find out whether it is poison.
-        quarantine: whether the rest of the group goes to the backout queue.
-        resolved_q_name, resolved_q_mgr_name: where the group's first message went, as MQPMO returned it; empty for a
-            consumer.
-        q_mgr_identifier: of the queue manager that holds the status queue.
-        persistence: of the group's messages.
-        checkpoint: the application's checkpoint, committed with the messages.
-        traceparent: the W3C trace context of the unit of work; empty if it was not traced.
-        properties: of the first message of an unfinished group; ``None`` if not known.
-        outgoing: in the record of a pipe's consumer, what is committed of the outgoing group; ``None`` in other records.
-        done: in a producer's record, the last group with a name that it completed; ``None`` if there is none.
-    """
+    """How much of a group is committed, and who owns the name."""
 
     role: Role
+    """Whether the record belongs to a producer or to a consumer."""
     name: str
+    """The name of the producer or consumer."""
     state: RecordState
+    """Whether the group continues after ``msg_seq_number`` or ended there."""
     owner_id: str
+    """The instance that wrote the record, and the version of this package: ``<32 digits> mqgroups 0.1.0``."""
     epoch: int
+    """How many owners the record has had."""
     unit_of_work: int
+    """The number of the last unit of work with messages; 0 before the first."""
     queue: str
+    """The name of the queue, as the application gave it."""
     group_id: bytes
+    """24 bytes; ``GROUP_ID_NONE`` before the first group."""
     msg_seq_number: int
+    """The number of the last message that is committed completely; 0 before the first message."""
     q_mgr_identifier: str
+    """QMID of the queue manager that has the status queue."""
     resolved_q_name: str = ""
+    """The queue that received the group's first message, as MQPMO returned it; empty for a consumer."""
     resolved_q_mgr_name: str = ""
+    """The queue manager of ``resolved_q_name``; empty for a consumer."""
     persistence: Persistence = Persistence.PERSISTENT
+    """The persistence of the group's messages."""
     offset: int = 0
+    """How many bytes of the next message are committed as segments."""
     in_last_message: bool = False
+    """Whether the message that ``offset`` is in is the group's last."""
     suspect: Suspect | None = None
+    """A message that may be poison. The consumer processes it in a unit of work of its own."""
     quarantine: bool = False
+    """Whether the consumer moves the rest of the group to the backout queue."""
     checkpoint: Checkpoint = None
+    """The application's checkpoint, committed with the messages."""
     traceparent: str = ""
+    """The W3C trace context of the last unit of work; empty if it was not traced."""
     properties: GroupProperties = None
+    """The properties of the first message of an unfinished group; ``None`` if they are not known."""
     outgoing: Outgoing | None = None
+    """What is committed of the group that a pipe puts; ``None`` unless the record is that of a pipe's consumer."""
     first_msg_id: bytes = GROUP_ID_NONE
+    """MsgId of the group's first message, 24 bytes. It is ``GROUP_ID_NONE`` in a producer's record, before the first group, and
+    after a salvage that did not find the message.
+    """
     done: Done | None = None
+    """The last named group that the producer has completed; ``None`` if there is none, or in a consumer's record."""
 
     @property
     def is_needed(self) -> bool:

@@ -15,21 +15,18 @@ LONGEST_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """How often to take a syncpoint: a unit of work ends when any of these is reached.
-
-    Attributes:
-        messages: logical messages, at least 1.
-        bytes: application data in bytes, at least 1; the message that reaches it is the unit of work's last.
-        seconds: age of the unit of work in seconds, more than 0. It is checked when a message is put or requested, and
-            while a consumer waits. A producer that puts nothing keeps its unit of work open.
-
-    Raises:
-        ValueError: a limit is no positive number, or none is given.
-    """
+    """How often to take a syncpoint: a unit of work ends when any of these is reached."""
 
     messages: int | None = None
+    """The number of logical messages, at least 1."""
     bytes: int | None = None
+    """The length of the application's data in bytes, at least 1. The message that reaches this length is still in the unit of
+    work.
+    """
     seconds: float | None = None
+    """The age of the unit of work in seconds, more than 0. Each put and each get checks it, and so does a consumer that waits. If
+    a producer puts nothing, its unit of work stays open.
+    """
 
     def __post_init__(self) -> None:
         for name in ("messages", "bytes", "seconds"):

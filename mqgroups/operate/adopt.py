@@ -26,21 +26,20 @@ from mqgroups.telemetry.repair import Repair
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """The result of ``adopt``.
-
-    Attributes:
-        role, name, status_queue: of the producer (``"put"``) or consumer (``"get"``).
-        record: the record that is written; ``None`` if there is nothing to adopt.
-        done: whether it was written; ``False`` if this was only a check, or if there is nothing to adopt.
-        unknown: whether there is no status queue.
-    """
+    """The result of ``adopt``."""
 
     role: RoleName
+    """``"put"`` for a producer, ``"get"`` for a consumer."""
     name: str
+    """The name of the producer or consumer."""
     status_queue: str
+    """The queue that the record is on."""
     record: StatusRecord | None = None
+    """The adopted record; ``None`` if there is nothing to adopt."""
     done: bool = False
+    """Whether the record was put; ``False`` after a check, or if there is nothing to adopt."""
     unknown: bool = False
+    """Whether the status queue does not exist."""
 
 
 def adopt(

@@ -56,22 +56,22 @@ _OWN_PREFIXES = ("MQGROUPS.", "SYSTEM.")
 
 @dataclass(frozen=True, slots=True)
 class GroupMove:
-    """The result of ``move_group``.
-
-    Attributes:
-        group: the group's messages on the queue before the move.
-        queue, to: the queue that the group is moved from, and the queue that it is moved to.
-        consumers: the consumers whose records name the group, as far as they could be seen. Their next start waits for it.
-        unseen: a sentence for each thing about the owners that could not be seen; it says why.
-        done: whether the group was moved; ``False`` if this was only a check.
-    """
+    """The result of ``move_group``."""
 
     group: GroupInspection
+    """The group's messages that were on the queue before the move."""
     queue: str
+    """The queue that the group is moved from."""
     to: str
+    """The queue that the group is moved to."""
     consumers: tuple[SeenOwner, ...] = ()
+    """The consumers whose records name the group, as far as they could be seen. Each of them waits for the group at its next
+    start.
+    """
     unseen: tuple[str, ...] = ()
+    """A sentence for each owner or queue that could not be seen, with the reason."""
     done: bool = False
+    """Whether the group was moved; ``False`` after a check."""
 
 
 def move_group(

@@ -37,17 +37,14 @@ _MOST_LOOKS = 5
 
 @dataclass(frozen=True, slots=True)
 class SeenOwners:
-    """The owners of a queue manager.
-
-    Attributes:
-        owners: by role and name.
-        unseen: a sentence for each thing that could not be seen; it says why.
-        is_listed: whether the command server has listed the status queues.
-    """
+    """The owners of a queue manager."""
 
     owners: tuple[SeenOwner, ...]
+    """All owners that were seen, sorted by role and name."""
     unseen: tuple[str, ...] = ()
+    """A sentence for each owner or queue that could not be seen, with the reason."""
     is_listed: bool = True
+    """Whether the command server has listed the status queues."""
 
     def of_queues(self, queues: Collection[str]) -> SeenOwners:
         """Return the owners whose record or anchor names one of these queues. Those whose queue is not known are unseen."""

@@ -45,34 +45,32 @@ from mqgroups.telemetry.repair import Repair
 
 @dataclass(frozen=True, slots=True)
 class Salvage:
-    """The result of ``salvage_owner``.
-
-    Attributes:
-        role, name, status_queue: of the producer (``"put"``) or consumer (``"get"``).
-        group: the messages of its group that are on the queue; ``None`` if there are none.
-        record: the record that is written; ``None`` if there is a valid one, or if no group is interrupted and no checkpoint is
-            given.
-        unreadable: how many messages are moved away from the status queue.
-        unreadable_to: the queue that they are moved to.
-        orphaned: whether an anchor is removed because its record is lost.
-        done: whether the changes were made; ``False`` if this was only a check.
-        kept: the valid record beside the unreadable messages; it stays as it is.
-        user: the user who has put the record; empty if none was put, or if this was only a check.
-        moved: the records among the messages that are moved away. Their checkpoints are not in the new record.
-    """
+    """The result of ``salvage_owner``."""
 
     role: RoleName
+    """``"put"`` for a producer, ``"get"`` for a consumer."""
     name: str
+    """The name of the producer or consumer."""
     status_queue: str
+    """The queue that the record is on."""
     group: GroupInspection | None
+    """The messages of the owner's group that are on its queue; ``None`` if there are none."""
     record: StatusRecord | None
+    """The new record; ``None`` if there is a valid one, or if no group is interrupted and no checkpoint is given."""
     unreadable: int = 0
+    """How many messages are moved away from the status queue."""
     unreadable_to: str = ""
+    """The queue that receives the unreadable messages."""
     orphaned: bool = False
+    """Whether an anchor is removed because its record is lost."""
     done: bool = False
+    """Whether the changes were made; ``False`` after a check."""
     kept: StatusRecord | None = None
+    """A valid record that was found beside unreadable messages. It is not changed."""
     moved: tuple[StatusRecord, ...] = ()
+    """The records among the messages that are moved away. The new record does not have their checkpoints."""
     user: str = ""
+    """The user whom MQ names in the new record; empty if no record was put."""
 
 
 def salvage_owner(

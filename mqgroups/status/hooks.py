@@ -26,30 +26,28 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """An interrupted group was found at the start, and will be resumed.
-
-    Attributes:
-        role, name: of the producer (``"put"``) or consumer (``"get"``).
-        queue: the queue that it puts to or gets from.
-        group_id: 24 bytes.
-        msg_seq_number: of the last message that is committed completely; 0 if there is none.
-        offset: how many bytes of the next message are committed as segments.
-        checkpoint: the application's checkpoint at the last commit.
-        epoch: the number of owners that this record has had, including this one.
-        unit_of_work: the number of the last committed unit of work.
-        group_name: the name that the producer gave the group; empty if it has none.
-    """
+    """An interrupted group was found at the start, and will be resumed."""
 
     role: RoleName
+    """``"put"`` for a producer, ``"get"`` for a consumer."""
     name: str
+    """The name of the producer or consumer."""
     queue: str
+    """The queue that the producer puts to, or that the consumer gets from."""
     group_id: bytes
+    """GroupId, 24 bytes."""
     msg_seq_number: int
+    """The number of the last message that is committed completely; 0 if there is none."""
     offset: int
+    """How many bytes of the next message are committed as segments."""
     checkpoint: Any
+    """The application's checkpoint at the last commit."""
     epoch: int
+    """How many owners the record has had, this one included."""
     unit_of_work: int
+    """The number of the last committed unit of work."""
     group_name: str = ""
+    """The name that the producer gave the group; empty if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,57 +55,60 @@ class InDoubt:
     """MQCMIT of a unit of work with messages had no answer, and the status record has shown its outcome.
 
     On a shared connection, an MQCMIT counts as without an answer also if the look at the record behind it has failed.
-
-    Attributes:
-        role, name, queue: of the producer or consumer.
-        unit_of_work: its number. A unit of work that is redone keeps its number.
-        messages: how many messages were put or got in it; a segment counts as one.
-        reason: MQCMIT's reason code, or that of the look.
-        outcome: a unit of work that was backed out has been redone before the hook is called, unless that failed with an error.
     """
 
     role: RoleName
+    """``"put"`` for a producer, ``"get"`` for a consumer."""
     name: str
+    """The name of the producer or consumer."""
     queue: str
+    """The queue of the producer or consumer."""
     unit_of_work: int
+    """The number of the unit of work. It stays the same when the unit of work is redone."""
     messages: int
+    """How many messages the unit of work put or got. A segment counts as a message."""
     reason: int
+    """The reason code of MQCMIT, or that of the call that failed to read the record."""
     outcome: Literal["committed", "backed out"]
+    """What the record shows. If the unit of work was backed out, it has been redone before the hook is called, unless redoing it
+    raised an error.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A unit of work with messages is committed, or one that ends a group.
-
-    Attributes:
-        role, name, queue: of the producer or consumer; for a pipe, of its getting side.
-        group_id: 24 bytes.
-        group_name: the name that the producer gave the group; empty if it has none.
-        msg_seq_number: of the last message of the group that is committed completely.
-        offset: how many bytes of the next message are committed as segments.
-        group_ended: whether it was the group's last unit of work.
-        checkpoint: the application's checkpoint at this commit.
-        unit_of_work: its number.
-        messages, data_bytes: how many messages were put or got in it, and their data; a segment counts as one message.
-        total_messages, total_bytes: the same for all units of work since this producer or consumer was made.
-        total_seconds: the time since it was made.
-    """
+    """A unit of work with messages is committed, or one that ends a group."""
 
     role: RoleName
+    """``"put"`` for a producer, ``"get"`` for a consumer and for a pipe."""
     name: str
+    """The name of the producer, consumer or pipe."""
     queue: str
+    """The queue of the producer or consumer; for a pipe, the queue that it gets from."""
     group_id: bytes
+    """GroupId, 24 bytes."""
     group_name: str
+    """The name that the producer gave the group; empty if it has none."""
     msg_seq_number: int
+    """The number of the last message of the group that is committed completely."""
     offset: int
+    """How many bytes of the next message are committed as segments."""
     group_ended: bool
+    """Whether this unit of work was the group's last."""
     checkpoint: Any
+    """The application's checkpoint at this commit."""
     unit_of_work: int
+    """The number of the unit of work."""
     messages: int
+    """How many messages the unit of work put or got. A segment counts as a message."""
     data_bytes: int
+    """The length of the data of these messages."""
     total_messages: int
+    """``messages`` of all units of work since the producer or consumer was made."""
     total_bytes: int
+    """``data_bytes`` of all units of work since the producer or consumer was made."""
     total_seconds: float
+    """The time since the producer or consumer was made."""
 
     @property
     def rate(self) -> float:

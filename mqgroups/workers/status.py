@@ -72,22 +72,19 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class WorkerStatus:
-    """One worker, as its supervisor sees it.
-
-    Attributes:
-        name: of its consumer or pipe.
-        running: whether its process or thread runs.
-        ready: whether it has opened its queues, and is connected.
-        groups: how many groups it has handled to their end, in all its starts.
-        group_s: how long the handler has had its present group, seconds; 0 between groups.
-        quiet_s: how long ago it last asked for a message, or waited for one, seconds; 0 before it was ready.
-        restarts: how often it was started again.
-    """
+    """One worker, as its supervisor sees it."""
 
     name: str
+    """The name of the worker's consumer or pipe."""
     running: bool
+    """Whether the worker's process or thread runs."""
     ready: bool
+    """Whether the worker is connected and has opened its queues."""
     groups: int
+    """How many groups the worker has completed, in all its starts."""
     group_s: float
+    """For how many seconds the handler has had its present group; 0 between groups."""
     quiet_s: float
+    """How many seconds ago the worker last asked for a message, or waited for a message; 0 before it is ready."""
     restarts: int
+    """How often the supervisor has started the worker again."""

@@ -46,24 +46,21 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding.
-
-    Attributes:
-        subject: what was looked at.
-        severity: how bad it is.
-        found: what was found.
-        why: why it matters; empty if it is in order.
-        remedy: what to do: a sentence, or a line for each command, in which the reader may have to replace ``...`` or a word in
-            capitals; empty if nothing is to be done.
-        mqsc: the MQSC commands that mend it as they are, and can break nothing that works; empty if none does.
-    """
+    """One finding."""
 
     subject: str
+    """The object or setting that was checked."""
     severity: Severity
     found: str
+    """What was found."""
     why: str = ""
+    """Why it matters; empty if the subject is in order."""
     remedy: str = ""
+    """What to do: a sentence, or one command in each line. You may have to replace ``...`` or a word in capitals. Empty if there
+    is nothing to do.
+    """
     mqsc: tuple[str, ...] = ()
+    """MQSC commands that correct it as they are, and cannot break anything that works; empty if there are none."""
 
 
 def ok(subject: str, found: str) -> Finding:

@@ -89,34 +89,32 @@ def _joined(bounds: array[int], first: MessagePlace, end: MessagePlace) -> bool:
 
 @dataclass(slots=True)
 class GroupInspection:
-    """The messages of one group on a queue, counted while it is browsed.
-
-    Attributes:
-        group_id: 24 bytes.
-        messages: how many physical messages are there.
-        data_bytes: the length of their data.
-        last: the number of the message that is marked as the group's last; 0 if none is.
-        overlapping: how many messages occur twice, or are segments that overlap others.
-        persistences: of the messages; one value if they were put as a group.
-        backout_count: the highest backout count.
-        put_by: the applications that put the messages, in order of first appearance; the first ten.
-        first_put, last_put: the earliest and latest PutDate and PutTime: 16 digits, UTC; empty if no message has them.
-        abandoned: whether its producer has abandoned it.
-        dead_letters: how many messages have a dead-letter header (MQDLH) in front of their data.
-    """
+    """The messages of one group on a queue, counted while it is browsed."""
 
     group_id: bytes
+    """GroupId, 24 bytes."""
     messages: int = 0
+    """The number of physical messages."""
     data_bytes: int = 0
+    """The length of the messages' data."""
     last: int = 0
+    """The number of the message that is marked as the last of the group; 0 if no message is."""
     overlapping: int = 0
+    """How many messages occur twice, or are segments that overlap other segments."""
     persistences: frozenset[int] = frozenset()
+    """The persistence values of the messages. A group that was put as a group has only one."""
     backout_count: int = 0
+    """The highest backout count of a message."""
     put_by: tuple[str, ...] = ()
+    """The first ten applications that put the messages, in the order of the queue."""
     first_put: str = ""
+    """The earliest PutDate and PutTime, 16 digits in UTC; empty if no message has them."""
     last_put: str = ""
+    """The latest PutDate and PutTime, 16 digits in UTC; empty if no message has them."""
     abandoned: bool = False
+    """Whether the producer has abandoned the group."""
     dead_letters: int = 0
+    """How many messages have a dead-letter header (MQDLH) before their data."""
     _bounds: array[int] = field(default_factory=lambda: array("q"), repr=False)
 
     def add(self, message: Browsed) -> None:
@@ -216,35 +214,36 @@ class GroupInspection:
 
 @dataclass(slots=True)
 class BrowsedInstance:
-    """What was seen of a queue, besides its groups.
-
-    Attributes:
-        q_mgr_name, queue: where it is, and its name.
-        resolved_q_name: the local queue; another one than ``queue`` if that is an alias.
-        depth: CURDEPTH before browsing; ``None`` if it could not be inquired.
-        messages: how many messages were browsed so far.
-        others: how many of them are in no group.
-        open_input, open_output: how many handles are open to get from the queue and to put to it; ``None`` if that could not be
-            inquired. They show running programs. No handle does not prove that a dead program's unit of work is backed out: its
-            handles may be closed first.
-        hidden: how many messages were put or got in open units of work, before or after browsing, whichever is more. The MQI
-            cannot tell this, but the command server can; ``None`` if it could not be asked.
-        threshold, backout_queue: BOTHRESH and BOQNAME; 0 and empty if there are none, or if they could not be inquired.
-        unseen: what could not be seen, and for want of what: a sentence each.
-    """
+    """What was seen of a queue, besides its groups."""
 
     q_mgr_name: str
+    """The queue manager of the queue."""
     queue: str
+    """The name of the queue."""
     resolved_q_name: str = ""
+    """The local queue. It differs from ``queue`` if that is an alias."""
     depth: int | None = None
+    """CURDEPTH before the queue was browsed; ``None`` if it could not be inquired."""
     messages: int = 0
+    """How many messages have been browsed."""
     others: int = 0
+    """How many of these messages are in no group."""
     open_input: int | None = None
+    """How many handles are open for input; ``None`` if that could not be inquired. A dead program can still have a unit of work
+    that is not backed out, although its handles are closed.
+    """
     open_output: int | None = None
+    """How many handles are open for output; ``None`` if that could not be inquired."""
     hidden: int | None = None
+    """How many messages are in open units of work, put or got, before or after the queue was browsed, whichever is more. Only the
+    command server knows this; ``None`` if it could not be asked.
+    """
     threshold: int = 0
+    """BOTHRESH; 0 if it is not set, or could not be inquired."""
     backout_queue: str = ""
+    """BOQNAME; empty if it is not set, or could not be inquired."""
     unseen: list[str] = field(default_factory=list)
+    """A sentence for each thing that could not be seen, with the authority or connection that is missing."""
 
     @property
     def may_be_read(self) -> bool:

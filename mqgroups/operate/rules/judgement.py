@@ -158,21 +158,18 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A group, why it is in its state, and since when: the time of the last message or commit known of it (16 digits, UTC).
-
-    Attributes:
-        group: its messages on the queue; without any if only records name it.
-        owners: those whose records name it as unfinished.
-        around: what else is known.
-        name: the group's name; empty if it has none, ``None`` if it was not looked up.
-    """
+    """A group, its state, and the cause of this state."""
 
     cause: Cause
     since: str
+    """The time of the last known message or commit of the group, 16 digits in UTC."""
     group: GroupInspection
+    """The group's messages on the queue; without messages if only records name the group."""
     owners: Sequence[SeenOwner]
+    """The owners whose records name the group as unfinished."""
     around: Surroundings
     name: str | None = None
+    """The group's name; empty if it has no name, ``None`` if the name was not read."""
 
     @property
     def state(self) -> GroupState:

@@ -57,56 +57,52 @@ AT_WORK = frozenset({OwnerState.ACTIVE, OwnerState.HIDDEN})
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A program that has a queue open for input, as the queue manager knows it (IBM MQ, "Inquire Queue Status (Response)").
-
-    Attributes:
-        appl_name: the application's tag.
-        process_id: of the application, or of the channel that it is connected by.
-        conn_name: the address that it connects from; empty for a local program.
-        user, channel: as which user it is connected, and through which channel.
-    """
+    """A program that has a queue open for input, as the queue manager knows it (IBM MQ, "Inquire Queue Status (Response)")."""
 
     appl_name: str
+    """The application's tag."""
     process_id: int
+    """The process id of the application, or that of its channel's process."""
     conn_name: str
+    """The network address of the application; empty for a local program."""
     user: str
+    """The user of the connection."""
     channel: str
+    """The channel of the connection; empty for a local program."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeenOwner:
-    """An owner, as its status queue shows it.
-
-    Attributes:
-        role, name: of the owner; an empty role if neither its queue's name nor a record says it.
-        status_queue: the queue that its record is on.
-        state: its state.
-        record: its current record; ``None`` if there is none, or if it is hidden or unreadable.
-        put_by: the user who has put the record, which its owner compares with its own; empty if there is none.
-        committed_at: when the record was put: its last commit. 16 digits, UTC; empty if there is none.
-        queue: the queue it puts to or gets from, by the record, or by the anchor of a lost one; empty if it is not known.
-        holders: the programs that have the status queue open for input; empty if nobody has, or if nobody could be asked.
-        leftovers: how many other records are there that nobody needs.
-        unreadable: how many messages are not records.
-        problem: what is wrong, or could not be seen; empty if nothing.
-        is_shared: whether the status queue is shared by many owners.
-        behind: the queue that ``queue`` is an alias of, or its own name; empty if there is none, ``None`` if that is not known.
-    """
+    """An owner, as its status queue shows it."""
 
     role: RoleName | None
+    """Whether the owner is a producer or a consumer; ``None`` if neither its queue's name nor a record says so."""
     name: str
+    """The name of the owner."""
     status_queue: str
+    """The queue that the owner's record is on."""
     state: OwnerState
     record: StatusRecord | None = None
+    """The owner's current record; ``None`` if there is none, or if it is hidden or unreadable."""
     committed_at: str = ""
+    """When the record was put, which is the owner's last commit; 16 digits in UTC, empty if there is no record."""
     queue: str = ""
+    """The queue that the owner puts to or gets from, as its record or the anchor of a lost record says; empty if it is not known.
+    """
     holders: tuple[Holder, ...] = ()
+    """The programs that have the status queue open for input; empty if there are none, or if nobody could be asked."""
     leftovers: int = 0
+    """How many older records are on the status queue. Nobody needs them."""
     unreadable: int = 0
+    """How many messages of the status queue are not records."""
     problem: str = ""
+    """What is wrong, or what could not be seen; empty if all is well."""
     is_shared: bool = False
+    """Whether the status queue is shared by many owners."""
     put_by: str = ""
+    """The user who put the record; empty if there is no record. The owner compares this user with its own."""
     behind: str | None = None
+    """The queue that ``queue`` is an alias of, or its own name; empty if it does not exist, ``None`` if it is not known."""
 
     @property
     def has_group(self) -> bool:
