@@ -37,8 +37,11 @@ class Secret:
     """A secret: a value, or the file or environment variable that holds it."""
 
     given: str | None = None
+    """The value itself."""
     file: Path | None = None
+    """The file that holds the value."""
     variable: str | None = None
+    """The environment variable that holds the value."""
 
     @classmethod
     def of(cls, value: object) -> Secret | None:

@@ -47,23 +47,23 @@ class MessageRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Browsed:
-    """A physical message, as its MQMD describes it.
-
-    ``put_time`` is PutDate and PutTime: up to 16 digits, UTC. ``abandons``: it is the empty last message that a producer puts
-    when it abandons a group. ``dead_letter``: a dead-letter header is in front of its data; ``length`` is without it.
-    """
+    """A physical message, as its MQMD describes it."""
 
     group_id: bytes
     msg_seq_number: int
     offset: int
     length: int
+    """The length of the data in bytes, without a dead-letter header."""
     msg_flags: MsgFlag
     persistence: int
     backout_count: int
     put_appl_name: str
     put_time: str
+    """PutDate and PutTime, up to 16 digits in UTC."""
     abandons: bool = False
+    """Whether it is the empty last message that a producer puts when it abandons a group."""
     dead_letter: bool = False
+    """Whether a dead-letter header (MQDLH) is before its data."""
     user: str = ""
     msg_id: bytes = b""
 
