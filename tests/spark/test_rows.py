@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 
 from embedded_tests.tables import table
 from mqgroups.mqi import constants as mq
@@ -13,7 +17,7 @@ from mqgroups.mqi import structures as st
 from mqgroups.spark.browse import Got
 from mqgroups.spark.option import Use
 from mqgroups.spark.options import source_options
-from mqgroups.spark.rows import columns, put_time_us, record_batches
+from mqgroups.spark.rows import as_array, columns, put_time_us, record_batches
 from tests.spark.test_headers import header
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -107,6 +111,39 @@ def test_properties_count_for_the_size_of_a_record_batch():
     message = got(header("<usr><a>%s</a></usr>" % ("x" * 60)), format_name=mq.MQFMT_RF_HEADER_2, ccsid=1208)
     batches = record_batches([message, message], options(includeHeaders="true"), 100)
     assert [batch.num_rows for batch in batches] == [1, 1]
+
+
+KINDS = {
+    "binary": some.binary(max_size=9),
+    "string": some.text(max_size=9),
+    "int32": some.integers(-(2**31), 2**31 - 1),
+    "bool_": some.booleans(),
+    "timestamp": some.integers(-(2**63), 2**63 - 1),
+    "map_": some.dictionaries(some.text(max_size=3), some.none() | some.binary(max_size=3), max_size=3),
+}
+
+
+@given(some.sampled_from(sorted(KINDS)), some.data())
+def test_an_array_is_the_one_that_pyarrow_makes(name, data):
+    import pyarrow
+
+    of = {"timestamp": ("us", "UTC"), "map_": (pyarrow.string(), pyarrow.binary())}
+    kind = getattr(pyarrow, name)(*of.get(name, ()))
+    value = KINDS[name] if name in ("bool_", "int32", "map_") else some.none() | KINDS[name]
+    column = data.draw(some.lists(value, min_size=1, max_size=20))
+    column = [list(row.items()) for row in column] if name == "map_" else column
+    array = as_array(kind, column)
+    array.validate(full=True)
+    assert array.equals(pyarrow.array(column, kind))
+
+
+def test_a_task_does_not_import_pandas():
+    program = """if True:
+        import sys
+        from tests.spark.test_rows import got, options, record_batches
+        next(record_batches([got()], options(includeMqmd="true", includeHeaders="true")))
+        sys.exit("pandas" in sys.modules)"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_a_format_that_is_no_text_is_null():
