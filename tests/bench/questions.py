@@ -124,7 +124,7 @@ QUESTIONS = (
     _beside_pymqi("put", 0.4),
     _beside_pymqi("put sync", 0.55),
     _beside_pymqi("get", 0.55),
-    Question("starting", "import", "`import mqgroups`", "client, with bytecode", 0.12, unit="s"),
+    Question("starting", "import", "`from mqgroups import connect`", "client, with bytecode", 0.12, unit="s"),
     _faster(0, 1.3, "on one machine"),
     _faster(1, 5, "over a line with 1 ms in each direction"),
     _faster(5, None, ""),
