@@ -1,4 +1,4 @@
-"""Tells when a consumer's group has the key, or only the GroupId, of the group that it completed before."""
+"""Logs that a consumer's group has the key, or only the GroupId, of the group completed before it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _REUSED = "queue %s: GroupId %s was used again, for another group. Tell groups a
 
 
 def compared(owner: Owner, queue: str, first: Message, *, tells_reuse: bool) -> Likeness:
-    """Return what a group that begins has in common with the one that was completed before it, and log that.
+    """Return what a new group has in common with the group that was completed before it, and log that.
 
-    ``tells_reuse``: also if it is only the GroupId.
+    ``tells_reuse``: whether to log even if only the GroupId is the same.
     """
     group_id = first.group_id.hex()
     found = likeness(owner.own.record, first.group_id, first.msg_id)
