@@ -9,8 +9,8 @@ gave up may continue later. So attempts share a status queue, and each group has
                 of claims; replaced in every unit of work, by getting the record that the same attempt put before
     high-water mark    one record for each sink: all groups of its batch are whole, and all earlier batches count as written
 
-If an attempt does not find its own status record in a unit of work, another attempt has replaced it. The attempt without a record
-backs out and ends.
+If an attempt does not find its own status record in a unit of work, another attempt has replaced it. The first one backs out and
+ends.
 
 A claim looks for the intent first and for the high-water mark second. The end of a batch puts the high-water mark first, and
 removes intents and status records second. So a late attempt sees the intent or, if the intent is gone, the high-water mark. If

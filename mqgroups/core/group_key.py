@@ -2,7 +2,7 @@
 
 A GroupId need not be unique. The queue manager makes unique ones, but a program can choose its own (IBM MQ, "GroupId"). JMS pads
 or cuts a text to 24 bytes, other programs use one constant, and all messages in no group have zeros. So the key is the GroupId
-and the MsgId of the group's first message. Two groups have the same key only if a message exists twice, or a program chooses
+and the MsgId of the group's first message. Two groups have the same key only if a message exists twice, or programs choose
 MsgIds.
 """
 

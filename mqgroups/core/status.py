@@ -13,8 +13,7 @@ checked as well. An unknown field, a missing one, or another ``schema`` means an
 and no error tells an operator to remove it.
 
 A later version can add a field in two ways. Older versions ignore a field called ``optional_...``, and their own records leave it
-out. If a field has any other name, older versions refuse the record. A version that adds a field gives it a default, for older
-records.
+out. If a field has any other name, older versions refuse the record. Each new field has a default, for older records.
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ chain. The next one gets the whole chain and puts the first segment of a new cha
     an open chain, long     put the last segment                                an ended chain
     an ended chain          get it whole; then as for nothing                   a message; or an open chain
 
-A starting owner can find either layout, whichever its predecessor used. If its own records are messages, it ends a chain that it
-finds.
+A starting owner finds the layout that its predecessor used. If its own records are messages, it ends a chain that it finds.
 
 **Anchors.** A unit of work that replaces a record hides it. An empty queue would therefore prove nothing, because a dead owner's
 unit of work may not be backed out yet. The queue's depth does not show that (messages got in a unit of work do not count in IBM

@@ -8,8 +8,7 @@ import shlex
 def to_copy(line: str, *words: str) -> str:
     """Return ``line`` with each ``{}`` replaced by a word: quoted, and with ``?`` for characters that cannot be printed.
 
-    In parentheses, as in ``QLOCAL({})``, the word is a value of MQSC, whose quotes are doubled. Elsewhere it is a word of a
-    shell.
+    In parentheses, as in ``QLOCAL({})``, the word is a value of MQSC, whose quotes are doubled. Elsewhere it is a shell's word.
     """
     first, *rest = line.split("{}")
     for before, word, behind in zip([first, *rest][:-1], words, rest, strict=True):

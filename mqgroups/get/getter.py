@@ -88,8 +88,7 @@ class _Trial:
     Attributes:
         tries: how often the application has got the suspect since the record named it; ``PROOF`` if another process wrote that
             record, so that only the backout count can tell.
-        call_failed: whether a call failed, not because of the suspect, since the suspect was recorded or given to the
-            application.
+        call_failed: whether a call failed, not because of the suspect, since it was recorded or given to the application.
         is_alone: whether the message got last is the suspect, and must be the only message of its unit of work.
     """
 

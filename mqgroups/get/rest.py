@@ -51,8 +51,7 @@ class RestOfGroup:
     def take(self, group_id: bytes, left: Left, *, again: bool) -> tuple[bytes, bytes] | None:
         """Get a message of the rest in the unit of work. Return MQMD and data, or ``None`` if the message is gone.
 
-        ``again``: whether the message was got before, and backed out with a lost connection; then it may not be back yet. Raises
-        MQIError.
+        ``again``: whether the message was backed out with a lost connection, and may not be back yet. Raises MQIError.
         """
         match = _MATCH
         if self._connection.platform != mq.MQPL_ZOS:

@@ -85,8 +85,7 @@ class GroupProducer:
         The input of a name is put once. If the last named group that this producer completed has this name, the returned group is
         complete (``group.is_complete``). Its ``resume_from`` is the number of its messages, and it accepts no more messages. The
         producer logs a warning, because another input under the same name would not be put. It does not know earlier names: for a
-        list of names, use ``remaining``. A group without a name is put again if the program restarts after the group's last
-        commit.
+        list of names, use ``remaining``. A group without a name is put again if the program restarts after the group's end.
 
         Args:
             name: the name of the group's input, for example of a file, a request or a day. It is put as the property

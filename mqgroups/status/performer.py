@@ -1,8 +1,7 @@
 """Makes the calls of the ownership protocol, one after the other (``core/protocol.py``, ``core/steps.py``).
 
 The protocol decides. The performer makes the calls, on the connection and on the status queues of the owners. It keeps what is
-known of the owners as one value (``ownerships``), which is replaced as a whole. So an interruption leaves the old or the new
-value.
+known of the owners as one value (``ownerships``), which is replaced as a whole. So an interruption cannot mix old and new.
 """
 
 from __future__ import annotations

@@ -372,8 +372,7 @@ class UnitsOfWork:
         Raises:
             OwnershipLost: another instance has taken over this name.
             CommitOutcomeUnknown: a commit was under way, and the status record could not be read in time.
-            MQIError: the last error, if no commit was under way; or ``error`` itself, if it allows no redo or a redo has raised
-                it.
+            MQIError: the last error, if no commit was under way; ``error`` itself, if it allows no redo or a redo raised it.
         """
         self._redo(error, self._replay)
 
