@@ -36,9 +36,9 @@ def other_messages(name: str, group_id: bytes, committed: int, given: str) -> Ba
     return BatchRefused(
         f"group {name}: {committed} messages are committed, with GroupId {group_id.hex()}, and {given}. A repeated "
         "batch must give each group the same messages in the same order: no random values, no current time, no "
-        "undefined order. Nothing was put. Make the batch give the messages of before, and run it again. Only if it cannot, "
-        "give it another status queue, which knows of no group; move the whole groups from the queue before, or consumers get "
-        "them twice",
+        "undefined order. Nothing was put. Make the batch give the same messages as before, and run it again. Only if it cannot, "
+        "move the whole groups from the queue, or consumers get them twice, and give the batch another status queue, which has "
+        "no record of the groups",
         "other-messages",
     )
 

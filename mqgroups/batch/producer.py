@@ -228,7 +228,7 @@ class _ClaimedGroup:
                 )
             if group.resume_from and number == group.resume_from:
                 raise other_messages(
-                    claim.name, group_id, number, "no message follows, though none of them was the last"
+                    claim.name, group_id, number, "no message follows, although none of them was the last"
                 )
             self.at = number
         return number - group.resume_from

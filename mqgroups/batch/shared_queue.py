@@ -171,7 +171,7 @@ class SharedStatusQueue:
                 raise
             raise StatusQueueUnusable(
                 f"status queue {self.name}: found {error.found}, expected records of sinks. Nothing was put. The status queue of "
-                "a Spark stream that reads, or of a producer or consumer, cannot be that of a sink: give the sink another one. "
+                "a Spark stream that reads, or of a producer or consumer, cannot be a sink's. Give the sink another one. "
                 "If the queue was only used for sinks, find out which program put this message",
                 status_queue=self.name,
                 found=error.found,
@@ -281,8 +281,8 @@ class SharedStatusQueue:
                 found, expected = "a manifest of a Spark source", "records of sinks"
                 raise StatusQueueUnusable(
                     f"status queue {self.name}: found {found}, expected {expected}. This is the status queue of a Spark source, "
-                    "not of a sink. Leave its messages alone: without them the source's query stops. A sink has another one, "
-                    "which its option statusQueue names",
+                    "not of a sink. Leave its messages alone: without them the source's query stops. Name another queue in the "
+                    "sink's option statusQueue",
                     status_queue=self.name,
                     because="corrupt",
                     found=found,

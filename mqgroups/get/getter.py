@@ -276,7 +276,7 @@ class Getter:
         if waited_s >= self._tell_at[1]:
             self._tell_at = (position.group_id, waited_s + _TELL_AGAIN_S)
             _log.warning(
-                "%s waits for message %d of group %s, which is not on queue %s; it is stalled in %.0f s",
+                "%s waits for message %d of group %s, which is not on queue %s; the group counts as stalled in %.0f s",
                 settings.name,
                 position.msg_seq_number + 1,
                 position.group_id.hex(),

@@ -12,8 +12,8 @@ _log = logging.getLogger("mqgroups.get")
 _REPEATS = (
     "group %s on queue %s repeats the group completed before it: its first message has the same MsgId, %s. Either messages are "
     "there twice (after RESOLVE CHANNEL, a restored queue, or dead letters that were put back twice), or their putter uses "
-    "identifiers again (for example an ACE flow that copies the MsgId of its input). It is processed, unless the program stops "
-    "at group.repeats"
+    "identifiers again (for example an ACE flow that copies the MsgId of its input). The group is processed, unless the program "
+    "stops at group.repeats"
 )
 _REUSED = "queue %s: GroupId %s was used again, for another group. Tell groups apart by group.key, not by GroupId"
 

@@ -135,7 +135,7 @@ class GroupProducer:
         wrong = next((name for number, name in enumerate(listed) if not name or place[name] != number), None)
         if wrong is not None:
             raise GroupUsage(
-                f"each group needs a name of its own, but {wrong!r:.100} {'occurs twice' if wrong else 'is none'}"
+                f"each group needs a name of its own, but {wrong!r:.100} {'occurs twice' if wrong else 'is no name'}"
             )
         with self._putter.turn:
             if self._closed:
@@ -148,7 +148,7 @@ class GroupProducer:
         if first <= done:
             raise GroupUsage(
                 f"group {interrupted!r:.100} is interrupted, but it comes before {listed[done]!r:.100}, which is complete. Give "
-                "the names in the order in which their groups are put, at each start the same"
+                "the names in the order in which their groups are put, and in the same order at each start"
             )
         return iter(listed[first:])
 
@@ -160,7 +160,7 @@ class GroupProducer:
 
     def _next_group(self, name: str, given: Mapping[str, PropertyValue]) -> OutgoingGroup:
         putter = self._putter
-        putter.abandon_interrupted("the program that put it goes on with another group")
+        putter.abandon_interrupted("the program that put it continues with another group")
         properties: GroupProperties = given
         if not putter.owner.committed.at_start:
             check_name(name, given, putter.owner)
@@ -276,7 +276,7 @@ class GroupProducer:
         if not group._is_begun and not group._is_in_block:
             return None
         return GroupUsage(
-            "the last group has not ended, so what it held back is not put. Use `with producer.group() as group`"
+            "the last group has not ended, so its held-back message is not put. Use `with producer.group() as group`"
         )
 
     def _left_open(self) -> GroupUsage | None:

@@ -115,6 +115,6 @@ def with_group_properties(
     other = contradiction(group, own, complete=False)
     if other is not None:
         raise MessageRefused(
-            f"property {other!r} is a property of the group with another value, and the group's first message has its properties"
+            f"property {other!r} has another value in the group's properties, which the group's first message has too"
         )
     return {**group, **own}

@@ -129,7 +129,7 @@ def check_stays(status_queue: str, md: bytes) -> None:
     left = st.long_at(md, st.MD_EXPIRY)
     if left != mq.MQEI_UNLIMITED:
         raise StatusQueueUnusable(
-            f"status queue {status_queue}: what is put there expires, this message in {left / 10:g} s, because CAPEXPRY "
+            f"status queue {status_queue}: messages expire there, this message in {left / 10:g} s, because CAPEXPRY "
             "limits the expiry of all messages of this queue. A group whose status record expires would be put again, or the "
             f"rest of it never got. {to_copy('ALTER QLOCAL({})', status_queue)} CAPEXPRY(NOLIMIT) CUSTOM(' '), "
             "without CAPEXPRY before release 9.3.1; and alter its model queue in the same way. The next start puts records "

@@ -132,7 +132,7 @@ def lost_to(own: Ownership, holder: StatusRecord | None) -> OwnershipLost:
         return OwnershipLost(
             f"status queue {queue} holds an older record of this instance of {name} than its last commit. The queue manager or "
             "this queue was restored from a backup. Its uncommitted work is backed out, and what it committed after the backup "
-            "may be gone. Find out what that is before you start it again: it continues from the older record",
+            "may be gone. Find out what is gone before you start it again, because it continues from the older record",
             "restored",
             name=name,
             status_queue=queue,

@@ -340,7 +340,7 @@ class StatusQueue(Keeper):
             return corrupt_record(self.name, found, expected)
         return StatusQueueUnusable(
             f"status queue {self.name} holds {found}, expected {expected}. Two owners have used it, or another program puts to "
-            f"it: they were put by user {', '.join(map(shown, refused.users))}. Browse it, keep the record of its owner's user "
+            f"it. They were put by user {', '.join(map(shown, refused.users))}. Browse it, keep the record of its owner's user "
             f"with the highest epoch and unit_of_work, and move the others away; or {SALVAGE_UNREADABLE}",
             status_queue=self.name,
             because="several",

@@ -158,7 +158,7 @@ def record_of_another_version(name: str, found: str, expected: str) -> StatusQue
     """Return the error for a record on status queue ``name`` that another version of this package has written."""
     return StatusQueueUnusable(
         f"status queue {name}: found {found}, expected {expected}. The record is valid: another version of mqgroups has written "
-        "it. Start that version, which goes on with its group. Do not move or remove the record",
+        "it. Start that version, which continues its group. Do not move or remove the record",
         status_queue=name,
         because="version",
         found=found,

@@ -303,7 +303,7 @@ class UnitsOfWork:
         has_any = owner.committed_checkpoint is not None or owner.done is not None
         if has_any and not owner.committed.at_start:
             raise GroupUsage(
-                f"a group of {owner.name} is interrupted, so its record is needed as it is. End the group first"
+                f"a group of {owner.name} is interrupted, so its record is still needed. End the group first"
             )
         try:
             self._forget(owner)
@@ -344,7 +344,7 @@ class UnitsOfWork:
         if isinstance(why, MQIError):
             says = self._first.committed_sentence
             if was_answered:
-                says = "MQCMIT was answered before that; the next call or start sees in the record what is committed"
+                says = "MQCMIT was answered before that; the next call or start reads in the record what is committed"
             why.context = ". ".join(part for part in (why.context, says) if part)
 
     def _perform(self, steps: Steps[_T]) -> _T:
@@ -396,7 +396,7 @@ class UnitsOfWork:
             # A connection that is idle for long is often ended on purpose (DISCINT of the channel, firewalls). No work is lost.
             costs_nothing = isinstance(error, ConnectionBroken) and not self.messages and not self._in_doubt
             level = logging.INFO if costs_nothing else logging.WARNING
-            text = "%r: %s. Finding out what is committed, for at most %g s; `%s` shows its record"
+            text = "%r: %s. Finding out what is committed, for at most %g s; `%s` shows the record"
             first.log(_log, level, text, first, error, wait_s, first.look_command, reason=reason)
 
         def say(not_yet: MQIError, pause_s: float) -> None:
