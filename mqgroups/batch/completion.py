@@ -227,7 +227,7 @@ def _done_with(found: _SinkRecords, batch: int) -> list[tuple[FoundRecord, ...]]
 
 
 def _is_begun(record: StatusRecord) -> bool:
-    """Whether some messages of the group are committed, but not all."""
+    """Return whether some messages of the group are committed, but not all."""
     return record.state is RecordState.IN_GROUP
 
 

@@ -9,8 +9,7 @@ gave up may continue later. So attempts share a status queue, and each group has
                 of claims; replaced in every unit of work, by getting the record that the same attempt put before
     high-water mark    one record for each sink: all groups of its batch are whole, and all earlier batches count as written
 
-If an attempt does not find its own status record in a unit of work, another attempt has replaced it. The first one backs out and
-ends.
+An attempt that does not find its own status record backs out and ends, because another attempt has replaced the record.
 
 A claim looks for the intent first and for the high-water mark second. The end of a batch puts the high-water mark first, and
 removes intents and status records second. So a late attempt sees the intent or, if the intent is gone, the high-water mark. If
@@ -137,11 +136,11 @@ class CompletedBatch(NamedTuple):
     within: str | None = None
 
     def is_second(self, first: CompletedBatch) -> bool:
-        """Whether this batch differs from ``first`` but has its number, because the same run of the query has completed both."""
+        """Return whether this batch differs from ``first`` but has its number, because one run of the query completed both."""
         return self.number == first.number and self.within == first.within is not None and self.run != first.run
 
     def repeats(self, first: CompletedBatch) -> bool:
-        """Whether this repeats ``first`` in a later run of the query."""
+        """Return whether this repeats ``first`` in a later run of the query."""
         return self.number == first.number and self.within not in (None, first.within)
 
 
@@ -229,13 +228,13 @@ def kind_of_record(record: StatusRecord) -> RecordKind | None:
 
 
 def is_claim_of_another_version(record: StatusRecord) -> bool:
-    """Whether a record on a shared status queue is a claim in the form of another version."""
+    """Return whether a record on a shared status queue is a claim in the form of another version."""
     found = record.checkpoint
     return isinstance(found, dict) and {"kind", "sink"} <= found.keys() and kind_of_record(record) is None
 
 
 def _says(found: Mapping[str, Any], **fields: type) -> bool:
-    """Whether ``found`` has these fields with exactly these types. ``True`` is not accepted as an int."""
+    """Return whether ``found`` has these fields with exactly these types. ``True`` is not accepted as an int."""
     return all(type(found.get(name)) is kind for name, kind in fields.items())
 
 

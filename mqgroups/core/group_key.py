@@ -53,13 +53,13 @@ def shown_id(group_id: bytes) -> str:
 
 
 def goes_by(group_id: bytes, some: str) -> bool:
-    """Whether ``some`` can mean this GroupId: its first or last hexadecimal digits, or the beginning of the text in it."""
+    """Return whether ``some`` can mean this GroupId: first or last hexadecimal digits, or the beginning of the text in it."""
     digits = group_id.hex()
     return digits.startswith(some.lower()) or digits.endswith(some.lower()) or text_of_id(group_id).startswith(some)
 
 
 def may_be_same(key: bytes, other: bytes) -> bool:
-    """Whether two keys can belong to the same group: they are equal, or one lacks the MsgId because its record was rebuilt."""
+    """Return whether two keys can be of the same group: they are equal, or one lacks the MsgId because its record was rebuilt."""
     (group_id, first_msg_id), (other_id, other_msg_id) = (
         (k[:GROUP_ID_LENGTH], k[GROUP_ID_LENGTH:]) for k in (key, other)
     )

@@ -25,7 +25,7 @@ from enum import Enum
 
 from mqgroups.core.model import GROUP_ID_NONE
 
-# How often a message has to fail alone.
+# How often a message must fail alone to be proved poison.
 PROOF = 2
 
 
@@ -39,7 +39,7 @@ class Suspect:
     msg_id: bytes
 
     def is_message(self, group_id: bytes, msg_seq_number: int, msg_id: bytes) -> bool:
-        """Whether this is the suspect. In a group, MsgIds are not compared, because each segment of a message has its own."""
+        """Return whether this is the suspect. In a group, MsgIds are not compared, because each segment has its own."""
         is_same = (group_id, msg_seq_number) == (self.group_id, self.msg_seq_number)
         return is_same and (group_id != GROUP_ID_NONE or msg_id == self.msg_id)
 

@@ -249,7 +249,7 @@ def decode(data: bytes) -> StatusRecord:
 
 
 def has_name_of_owner(record: StatusRecord) -> bool:
-    """Whether the record's name can be that of a producer or consumer, and so part of the name of a status queue."""
+    """Return whether the record's name can be a producer's or consumer's, and so part of the name of a status queue."""
     return 0 < len(record.name) <= MAX_NAME_LENGTH and not NOT_IN_MQ_NAMES.search(record.name)
 
 

@@ -44,7 +44,7 @@ class Browse(NamedTuple):
 
 
 class WaitForRecord(NamedTuple):
-    """Pause, because a unit of work hides the record. When the owner's patience ends, this is an error.
+    """Pause, because a unit of work hides the record. If the owner has waited long enough, this is an error.
 
     ``first``: whether this is the first pause. ``at_start``: whether an owner is starting, which has committed nothing yet.
     """

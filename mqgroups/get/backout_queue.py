@@ -26,7 +26,7 @@ class BackoutQueue(NamedTuple):
     name: str = ""
 
     def suspects(self, backout_count: int) -> bool:
-        """Whether a message with this backout count is suspected to be poison."""
+        """Return whether a message with this backout count is suspected to be poison."""
         return 0 < self.threshold <= backout_count
 
 

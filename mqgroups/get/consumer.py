@@ -35,7 +35,7 @@ from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry.forgotten import tell_forgotten
 
 _log = logging.getLogger("mqgroups.get")
-# Leaving a loop so often in a row is an error.
+# Leaving a loop this often in a row is an error.
 _MOST_TIMES_LEFT = 5
 
 

@@ -447,16 +447,16 @@ class Getter:
         self.trial = replace(self.trial, is_alone=False)
 
     def process_alone(self) -> None:
-        """Make the message got last the only one of its unit of work."""
+        """Make the message that was got last the only one of its unit of work."""
         self.trial = _Trial(self.trial.tries + 1, is_alone=True)
 
     @property
     def can_isolate(self) -> bool:
-        """Whether the messages processed before the one got last can be got again without the application."""
+        """Whether the messages before the last one that was got can be got again without the application."""
         return self.work.may_be_split
 
     def isolate(self, suspect: Suspect | None) -> None:
-        """Commit the messages before the one got last, give that message back to the queue, and record ``suspect``."""
+        """Commit the messages before the last one that was got, give the last one back to the queue, and record ``suspect``."""
         processed = self.processed()
         if processed:
             self._ask_application()
@@ -511,7 +511,7 @@ class Getter:
         return error
 
     def _move_rest(self) -> None:
-        """Move the group's rest that ``aside`` holds to the backout queue.
+        """Move the rest of the group, as ``aside`` holds it, to the backout queue.
 
         Raises MQIError; GroupStalled if a message of the rest has disappeared since it was browsed.
         """
@@ -530,7 +530,7 @@ class Getter:
         self.work.recover()
 
     def redo(self, error: MQIError, again: _Redo) -> None:
-        """Recover from ``error``, and do ``again`` whatever of it is not committed; raises MQGroupsError."""
+        """Recover from ``error``, then do what ``again`` describes, unless it is committed; raises MQGroupsError."""
         # The queue manager may have refused a put because of the message itself, for example its length.
         self._call_has_failed(error.verb != "MQPUT" or error.reason in REDO)
         self._due = again

@@ -49,7 +49,7 @@ class IncomingGroup:
     """A message group that the application is getting. Iterate over it once."""
 
     def __init__(self, getter: Getter, first: Message | None) -> None:
-        """``first``: the group's first message; ``None`` if the group was interrupted."""
+        """Begin or resume a group. ``first``: the group's first message; ``None`` if the group was interrupted."""
         self._getter = getter
         owner = getter.owner
         note, committed = owner.unit.note, owner.committed
@@ -64,7 +64,7 @@ class IncomingGroup:
         self._in_hand = first
         self._asked_before_commit: BeforeCommit | None = None
         self._state = _GetState.NEW
-        # The error with which the present commit ends the group; ``None`` if it completes the group, ``False`` if neither.
+        # The error with which the present commit ends the group; ``None`` if it completes the group; else ``False``.
         self._end: GroupAbandoned | GroupQuarantined | Literal[False] | None = False
 
     @property
@@ -166,7 +166,7 @@ class IncomingGroup:
 
         Raises:
             GroupStalled: the next message did not come within ``group_wait_s``. The processed messages are committed.
-            GroupQuarantined: the same, and the rest of the group was moved to the backout queue (``stalled="quarantine"``).
+            GroupQuarantined: the next message did not come or is poison. The rest of the group was moved to the backout queue.
             Stopped: ``stop`` was called, and the group has more messages. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
             CcsidUnknown: the consumer's codec has no code page for a message's text. The earlier messages are committed.
@@ -186,7 +186,7 @@ class IncomingGroup:
         return f"<IncomingGroup group={self.group_id.hex()} resume_from={self.resume_from} of {self._getter!r}>"
 
     def _ends_with(self, error: GroupAbandoned | GroupQuarantined | None) -> None:
-        """Remember that the next commit ends the group, and the error of a group that is not completed."""
+        """Remember that the next commit ends the group. ``error``: why the group is not completed; ``None`` if it is."""
         self._end = error
 
     def _is_over(self) -> None:
@@ -234,7 +234,7 @@ class IncomingGroup:
         return message
 
     def _checked(self, message: Message) -> Message | None:
-        """Return the message, or get it again until the application may have it; ``None`` if another consumer has got it."""
+        """Return the message if the application gets it, else get it again; ``None`` if another consumer has got it."""
         while not is_for_application(self._getter, self.key, message):
             again = self._taken_again()
             if again is None:

@@ -14,10 +14,10 @@ _T = TypeVar("_T")
 
 
 class Iteration(Generic[_T]):
-    """An iterator whose next item is ``advance(previous item)``. It ends when that is ``None`` or raises an error."""
+    """An iterator whose next item is ``advance(previous item)``. It ends when ``advance`` returns ``None`` or raises an error."""
 
     def __init__(self, turn: Turn, advance: Callable[[_T | None], _T | None]) -> None:
-        """``turn`` is taken for each call of ``advance``. The first call gets ``None``."""
+        """Call ``advance`` for each item, holding ``turn``. The first call gets ``None``."""
         self._turn = turn
         self._advance = advance
         self._before: _T | None = None

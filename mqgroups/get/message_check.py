@@ -11,10 +11,10 @@ from mqgroups.mqi.message import Message
 
 
 def is_for_application(getter: Getter, key: bytes, message: Message) -> bool:
-    """Return whether the application gets a message of the group with this ``key``. If not, it was backed out: get it again.
+    """Return whether the application gets a message of the group with this ``key``. If not, it was backed out; get it again.
 
     An error that the message's sender may have caused is raised only after the check of the backout count, or makes the message
-    poison. So a consumer that moves poison is never stopped by the same message for ever.
+    poison. So one message cannot stop a consumer for ever if the consumer moves poison.
 
     Raises:
         GroupAbandoned: the message ends a group that its producer has abandoned. That end is committed.
@@ -72,7 +72,7 @@ def _is_kept(getter: Getter, message: Message) -> bool:
         return True
     if how is Treatment.ISOLATE:
         if not getter.can_isolate:
-            # If it fails, the messages before it fail with it, and in the end each of them is processed alone.
+            # If the message fails, those before it fail with it, and in the end each of them is processed alone.
             return True
         _suspect(getter, message)
         return False
@@ -80,7 +80,7 @@ def _is_kept(getter: Getter, message: Message) -> bool:
 
 
 def _decoded(getter: Getter, message: Message) -> Exception | None:
-    """Decode a message. Return an error of the codec that is not a ValueError, because it does not blame the message.
+    """Decode a message. Return any error of the codec except ValueError, because only ValueError blames the message.
 
     Raises PoisonMessage or GroupQuarantined if the message is invalid; CcsidUnknown.
     """

@@ -19,7 +19,7 @@ from mqgroups.status.records import foreign_record
 
 
 def open_cursor(connection: Connection, settings: Consuming, owner: Owner) -> GroupCursor:
-    """Open the consumer's queue at its last commit. Raises MQIError; ConfigurationError if this queue is its status queue."""
+    """Open the consumer's queue at its last commit. Raises MQIError; ConfigurationError if the queue is its status queue."""
     try:
         return GroupCursor(connection, settings, owner.committed)
     except MQIError as error:

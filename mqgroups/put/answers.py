@@ -72,7 +72,7 @@ class Answers:
             self.answered_units -= 1
 
     def explain(self, error: MQIError) -> None:
-        """If ``error`` is 2003 (backed out) because an earlier asynchronous put failed, raise the MQIError of that put."""
+        """Raise the MQIError of an earlier asynchronous put, if that put is the reason for ``error`` 2003 (backed out)."""
         if error.reason == mq.MQRC_BACKED_OUT:
             missing = self._unanswered.any
             self.check()

@@ -68,7 +68,7 @@ class Destination:
     def open_for_the_rest(self) -> Queue:
         """Open the queue instance that has the beginning of the interrupted group.
 
-        Raises MQIError if the queue cannot be opened: a cluster queue neither by the name of that instance nor by its own.
+        Raises MQIError if the queue cannot be opened. A cluster queue is tried by the instance's name and by its own.
         """
         led_to: set[str] = set()
         if queue := self._open_by_its_name(1, led_to):
@@ -95,7 +95,7 @@ class Destination:
         raise refused
 
     def _open_by_its_name(self, times: int, led_to: set[str]) -> Queue | None:
-        """Open the queue up to ``times`` times, until it leads to the recorded queue manager. Note other ones in ``led_to``."""
+        """Open the queue up to ``times`` times, until it leads to the recorded queue manager. ``led_to`` gets the others."""
         for _ in range(times):
             queue = self._connection.open_queue(self._queue, _ON_OPEN)
             if queue.resolved_q_mgr_name == self.resolved[1]:
@@ -105,7 +105,7 @@ class Destination:
         return None
 
     def _is_of_cluster(self) -> bool | None:
-        """Whether messages go to a cluster queue; ``None`` if this cannot be inquired, mostly for lack of authority."""
+        """Return whether messages go to a cluster queue; ``None`` if this cannot be inquired, mostly for lack of authority."""
         if self._clustered is None:
             try:
                 self._clustered = _leads_to_cluster(self._connection, self._queue)

@@ -79,7 +79,7 @@ class Putter:
         """Open the queue and read the status record. Afterwards the caller must call ``work.claim()``, or ``close`` this putter.
 
         Args:
-            connection, settings: of the producer.
+            connection, settings: the producer's connection and settings.
             keeper: keeps the status record; closed together with this putter.
             work: the units of work, to which the new owner is added.
             open_queue: opens the queue for new groups; by default as the settings say.
@@ -155,7 +155,7 @@ class Putter:
             self.work.redo(error)
 
     def stop_if_asked(self) -> None:
-        """If the application has called ``stop``, commit the messages put before, and raise Stopped."""
+        """Commit the messages put before, and raise Stopped, if the application has called ``stop``."""
         # After an asynchronous put, the next message is still put, and synchronously, which proves the unit of work.
         if not self.work.stopping or not self._answers.last_came:
             return
@@ -201,7 +201,7 @@ class Putter:
     def _put_once(self, message: Unsent, ends: bool = True, in_handle: bool = False) -> None:
         """Put a message, without a commit.
 
-        ``ends``: whether the put must be synchronous, for example because it is the last of its unit of work. ``in_handle``:
+        ``ends``: whether the put must be synchronous, for example because the message ends its unit of work. ``in_handle``:
         whether the trace context goes in a message handle.
         """
         data, kind, _, last, part = message
@@ -256,7 +256,7 @@ class Putter:
         """Put a message again, in another way, after the queue manager refused it with ``error``.
 
         If its properties were refused, the message goes without trace context. If it was too long, its trace context goes in a
-        message handle. Any other refusal is raised, or the error of an earlier asynchronous put that explains it.
+        message handle. For any other refusal the error is raised, or that of an earlier asynchronous put that explains it.
         """
         self._answers.explain(error)
         if had_header and error.reason in _TOO_LONG:

@@ -242,7 +242,7 @@ class Owner:
     def backed_out(self, own: Ownership, why: BaseException | str) -> None:
         """Report that the open unit of work is backed out. ``own``: what was known before."""
         if self.telemetry.is_heard:
-            # If one owner of a unit of work loses its name, all owners do. Metrics count the loss only for that one.
+            # If one owner of a unit of work loses its name, all owners do. Metrics count the loss only for that owner.
             is_lost = isinstance(why, OwnershipLost) and why.status_queue == own.kept.queue
             unit = self.unit
             self._tell(UnitBackedOut(own.position, self.in_hand(), unit.messages, unit.group_name, why, is_lost))

@@ -92,7 +92,7 @@ class StatusQueue(Keeper):
             segmented: put records as segments of one logical message (``core.status_chain``), which saves most MQGETs.
             longest_bytes: the longest message to accept.
             for_owner: the queue is for a new owner of the name. An owner of the same name on this connection loses it.
-            record_users: the users whose records are believed. An owner also believes its own user; others believe all if empty.
+            record_users: the users whose records are believed. An owner adds its own user. Operators believe all if empty.
 
         Raises:
             OwnerActive: after ``owner_wait_s`` another owner still has the queue open.

@@ -102,7 +102,7 @@ class UnitsOfWork:
     participant: Participant
 
     def __init__(self, connection: Connection, every: Every) -> None:
-        """``every``: how often to take a syncpoint."""
+        """Take a syncpoint as often as ``every`` says. Owners are added later (``add``)."""
         self._connection = connection
         self._performer = Performer(connection, self)
         self.owners: list[Owner] = []
