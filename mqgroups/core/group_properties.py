@@ -38,7 +38,7 @@ def kept(properties: Mapping[str, Value]) -> GroupProperties:
 
 
 def name_of(properties: GroupProperties) -> str:
-    """Return the name of the group with these properties; empty if it has none."""
+    """Return the name of the group with these properties; empty if the group has none."""
     name = properties.get(NAME) if properties else None
     return name if isinstance(name, str) else ""
 
@@ -63,7 +63,7 @@ def encoded(properties: GroupProperties) -> dict[str, Any] | None:
 
 
 def decoded(values: Any) -> GroupProperties:
-    """Return the properties in values from JSON; raises ValueError or TypeError for a value that ``encoded`` does not return."""
+    """Return the properties from JSON values. Raises ValueError or TypeError for a value that ``encoded`` does not return."""
     if values is None:
         return None
     if not isinstance(values, dict):

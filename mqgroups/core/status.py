@@ -128,7 +128,7 @@ class Outgoing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StatusRecord:
-    """How much of a group is committed, and who owns the name."""
+    """A record of how much of a group is committed, and of who owns the producer's or consumer's name."""
 
     role: Role
     """Whether the record belongs to a producer or to a consumer."""

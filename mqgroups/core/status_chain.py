@@ -117,7 +117,7 @@ class QueueContents:
 
     Attributes:
         stored: the current record; ``None`` if there is none.
-        anchor: the MsgId of its anchor; ``None`` if it has none.
+        anchor: the MsgId of the current record's anchor; ``None`` if there is none.
         leftovers: other records, which are no longer needed.
     """
 

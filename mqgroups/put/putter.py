@@ -441,7 +441,7 @@ class Putter:
     # --- after a lost connection
 
     def recover(self) -> None:
-        """Restore the open queues and the position if the connection was lost, or a call interrupted, since the last commit."""
+        """Restore the open queues and the position after a lost connection or an interrupted call."""
         if self._connection.turn.interrupted:
             # The application does not know which of these messages were put, and puts them again.
             self._unsent.clear()

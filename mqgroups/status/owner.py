@@ -108,7 +108,7 @@ class Owner:
 
     @property
     def resumed(self) -> StatusRecord | None:
-        """The record found at the start, if a group was interrupted."""
+        """The record found at the start, if a group was interrupted; else ``None``."""
         return self._found.record if self._found is not None else None
 
     @property

@@ -439,7 +439,7 @@ class UnitsOfWork:
         return next(filter(None, reasons), 0)
 
     def recover(self) -> None:
-        """Settle and replay if the connection was lost, or a call interrupted, since the last unit of work; see ``redo``."""
+        """Settle and replay after a lost connection or an interrupted call; see ``redo``."""
         connection = self._connection
         if self._lost is not None:
             return
