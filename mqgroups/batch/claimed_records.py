@@ -1,7 +1,7 @@
 """The records of one group on a shared status queue, for the attempt that puts the group; see ``core.claim``.
 
-The first commit is that of the claim. Before it, ``read`` claims the group and returns the record that the claim replaces. After
-it, ``read`` returns the record on the queue, like an owner's status queue.
+The first commit of the attempt is its claim. Before that commit, ``read`` claims the group and returns the record that the claim
+replaces. After it, ``read`` returns the record on the queue, as for an owner's status queue.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NOTHING = MessagesDigest().value()
 
 
 class GroupAlreadyPut(Exception):
-    """The group is complete, so it cannot be claimed. ``status`` is its record; ``None`` if its batch was completed."""
+    """The group is complete, so it cannot be claimed. ``status``: the group's record; ``None`` if the batch was completed."""
 
     def __init__(self, status: StatusRecord | None) -> None:
         super().__init__()
@@ -46,11 +46,11 @@ class GroupAlreadyPut(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _ClaimedRecord(Kept):
-    """A group's status record; see ``core.ownership.Kept``. Each step is made at once, by a call of ``records``.
+    """A group's status record; see ``core.ownership.Kept``. Its methods yield no steps, because ``records`` makes the calls.
 
     Attributes:
         records: the keeper.
-        found: the record on the queue; ``None`` before the group's first one.
+        found: the record on the queue; ``None`` before the group's first record.
         claimed: whether this attempt's claim is committed.
     """
 
@@ -82,7 +82,7 @@ class _ClaimedRecord(Kept):
 
 
 class ClaimedRecords(Keeper):
-    """One group's records, and one attempt's claim on them. The record of a complete group says so, and stays."""
+    """One group's records, and one attempt's claim on them. When the group is complete, its record stays."""
 
     def __init__(self, shared: SharedStatusQueue, claim: Claim) -> None:
         self.kept = _ClaimedRecord(self)
@@ -99,7 +99,7 @@ class ClaimedRecords(Keeper):
         return self._shared.is_stale
 
     def answer(self, step: Any) -> bool:
-        """Open the queue again if it is stale. It is the only call that the protocol does not make by ``kept``."""
+        """Open the queue again if it is stale. ``OpenAgain`` is the only step, because ``kept`` makes all other calls itself."""
         assert isinstance(step, OpenAgain)
         is_stale = self._shared.is_stale
         if is_stale:
@@ -107,7 +107,7 @@ class ClaimedRecords(Keeper):
         return is_stale
 
     def error_for(self, refused: Refused) -> BaseException:
-        """Return an error that cannot happen: ``read`` and ``replace`` raise their own."""
+        """Return an error that cannot happen, because ``read`` and ``replace`` raise their own errors."""
         return AssertionError(refused)
 
     def seen(self) -> StatusRecord | None:
@@ -116,9 +116,9 @@ class ClaimedRecords(Keeper):
         return found.record if found else None
 
     def read(self) -> tuple[FoundRecord | None, StatusRecord | None]:
-        """Return the record on the queue after the claim was committed; ``None`` if it and the intent are gone.
+        """Return the record on the queue after the claim was committed; ``None`` if the record and the intent are gone.
 
-        Raises StatusError, MQIError; OwnerActive if another attempt has the record in a unit of work: try again.
+        Raises StatusError, MQIError. Raises OwnerActive if another attempt has the record in a unit of work; then try again.
         """
         found = self._shared.find_one(self._claim.status_id)
         if found is None and self._shared.find_one(self._claim.intent_id) is not None:
@@ -128,8 +128,8 @@ class ClaimedRecords(Keeper):
     def replace(self, found: FoundRecord | None, record: StatusRecord, *, claimed: bool) -> FoundRecord:
         """Replace ``found`` by ``record``. A group's first record is put together with its intent.
 
-        ``claimed``: whether ``found`` is this attempt's own. Then OwnershipLost is raised if another attempt has replaced it, and
-        StatusQueueUnusable if it expires; else OwnerActive if another attempt has replaced it since: claim again.
+        ``claimed``: whether ``found`` is this attempt's own record. Raises StatusQueueUnusable if an own record expires. If
+        another attempt has replaced ``found``, raises OwnershipLost for an own record; otherwise OwnerActive, so claim again.
         """
         if found is None:
             self._shared.put(new_intent(self._claim), self._claim.intent_id)
@@ -142,7 +142,7 @@ class ClaimedRecords(Keeper):
         return self._shared.put(record, self._claim.status_id)
 
     def unit_ended(self) -> None:
-        """Release the lock. The first unit of work is the claim."""
+        """Release the lock, because the first unit of work has committed or backed out the claim."""
         self._unlock()
 
     def close(self, *, delete: bool = False) -> None:  # noqa: ARG002 - the queue is not one owner's to delete
@@ -154,7 +154,7 @@ class ClaimedRecords(Keeper):
         self._unlock()
 
     def read_to_claim(self) -> tuple[FoundRecord | None, StatusRecord]:
-        """Claim the group; returns the record on the queue, and what the claim replaces: for a new group, a new record.
+        """Claim the group. Return the record on the queue, and the record that the claim replaces (new for a new group).
 
         Raises:
             GroupAlreadyPut: the group is complete.
@@ -168,7 +168,7 @@ class ClaimedRecords(Keeper):
         intent = shared.find_one(claim.intent_id)
         status = mark = None
         if intent is not None:
-            # The group has records, so it needs no lock: the attempt that gets the status record has the group.
+            # The group has records, so it needs no lock. The attempt that gets the status record has the group.
             self._unlock()
             status = shared.find_one(claim.status_id)
         else:

@@ -1,7 +1,7 @@
 """Completes a batch: puts its high-water mark on a shared status queue, and removes the records of its groups.
 
-``core.claim`` describes the records. Each function can be repeated, and several programs can call it at the same time. It skips
-records that are gone.
+``core.claim`` describes the records. Each function can be repeated, and several programs can call it at the same time. Records
+that are gone are skipped.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Group:
 
 
 class _SinkRecords:
-    """All records of one sink: its high-water marks; those of groups, by batch and key."""
+    """All records of one sink: its high-water marks, and the records of its groups by batch and key."""
 
     def __init__(self) -> None:
         self.marks: list[FoundRecord] = []
@@ -77,27 +77,27 @@ def complete_batch(
     owner_wait_s: float = 60.0,
     record_users: Collection[str] = (),
 ) -> None:
-    """Put the high-water mark of a batch, which also ends all batches before it; then remove the records of their groups.
+    """Put the high-water mark of a batch, which also ends all earlier batches. Then remove the records of their groups.
 
     Call this when all parts of the batch are put, and again if the call had no answer. If the connection is lost while a unit of
-    work removes records, these may come back. They agree with the high-water mark, so they do no harm until the next batch ends.
+    work removes records, these records may come back. They do no harm, and the end of the next batch removes them.
 
-    Earlier batches count as written, so a group of theirs that is not whole stays so. Its record is removed, which fences a late
-    attempt. A warning names the group, whose messages stay on the queue.
+    Earlier batches count as written, so their incomplete groups stay incomplete. The record of such a group is removed, which
+    stops a late attempt. A warning names the group, whose messages stay on the queue.
 
     Args:
-        connection, status_queue: the status queue that all attempts share, and its queue manager.
-        sink_name, queue, batch: which batch.
+        connection, status_queue: the queue manager, and the status queue there that all attempts share.
+        sink_name, queue, batch: identify the batch.
         token: the caller's identity, for the high-water mark.
         query, run, within: who wrote the batch, for the high-water mark (``CompletedBatch``).
-        mark_expires_s: how long to keep the high-water mark, seconds; by default for ever. Without it a batch that is repeated
-            would be put again.
+        mark_expires_s: how long to keep the high-water mark, seconds; by default for ever. Without it, a repeated batch is put
+            twice.
         owner_wait_s: how long to wait for a group of this batch that is in another program's unit of work, seconds.
         record_users: users whose records are believed besides this program's own.
 
     Raises:
-        BatchRefused: a group of this batch is incomplete: the batch had messages for it once, and has none now. Or another batch
-            with this name and number was completed ``within`` the same run of a query.
+        BatchRefused: a group of this batch is incomplete, because the batch had messages for it once and has none now. Or the
+            same run of a query (``within``) has completed another batch with this name and number.
         OwnerActive: after ``owner_wait_s`` a group is still in another program's unit of work. Nothing was changed.
         StatusError, MQIError: the status queue or a record on it cannot be used, or a call failed; call again.
     """
@@ -119,7 +119,7 @@ def complete_batch(
                 with connection.unit_of_work(shared):
                     mark = high_water_mark(sink, this, token)
                     shared.put(mark, sink.high_water_mark_id, expiry_s=mark_expires_s)
-            # Only after the new mark is committed: an attempt that finds no records of its group must find the mark.
+            # The new mark is committed first, because an attempt that finds no records of its group must find the mark.
             _take(connection, shared, [(mark,) for mark in earlier])
             _take(connection, shared, _done_with(found, batch))
 
@@ -129,7 +129,7 @@ def complete_batch(
 def completed_batch(
     connection: Connection, status_queue: str, sink_name: str, queue: str, record_users: Collection[str] = ()
 ) -> CompletedBatch | None:
-    """Return the last batch of a sink that was completed; ``None`` if none was, or if there is no status queue.
+    """Return the last completed batch of a sink; ``None`` if there is no such batch, or no status queue.
 
     Raises StatusError, MQIError: the status queue or a record on it cannot be used, or a call failed.
     """
@@ -155,12 +155,12 @@ def adopt_records(
 ) -> list[StatusRecord]:
     """Adopt the records of all sinks on a shared status queue that was moved to this queue manager; see ``operate.adopt``.
 
-    If it fails on the way, call it again: it leaves adopted records as they are.
+    If this function fails, call it again. It leaves adopted records as they are.
 
     Args:
-        connection, status_queue: the status queue that all attempts share, and the queue manager that has it now.
-        adopt_from: the QMID of the queue manager that it was moved from.
-        instance: the name of the queue manager that groups went to, and of the one that has their messages now.
+        connection, status_queue: the queue manager that has the status queue now, and that queue.
+        adopt_from: the QMID of the queue manager that had the status queue before.
+        instance: the names of the queue manager that groups went to, and of the one that has their messages now.
         check: return the records that would be adopted, and change nothing.
 
     Raises:
@@ -201,7 +201,7 @@ def _find(shared: SharedStatusQueue, sink: Sink) -> _SinkRecords:
 
 
 def _refuse_hidden(shared: SharedStatusQueue, found: _SinkRecords, batch: int) -> None:
-    """Raise OwnerActive if a status record of the batch is hidden: its group may have been interrupted."""
+    """Raise OwnerActive if a status record of the batch is hidden, because its group may have been interrupted."""
     if any(_batch(mark) >= batch for mark in found.marks):
         return
     for (of, _), group in found.by_group.items():
@@ -222,17 +222,17 @@ def _refuse_unfinished(found: _SinkRecords, batch: int) -> None:
 
 
 def _done_with(found: _SinkRecords, batch: int) -> list[tuple[FoundRecord, ...]]:
-    # If a group's status record is not visible, an attempt may be at work on the group.
+    # If a group's status record is not visible, an attempt may be working on the group.
     return [_pair(group) for (of, _), group in found.by_group.items() if of <= batch and group.status is not None]
 
 
 def _is_begun(record: StatusRecord) -> bool:
-    """Whether some messages of the group are committed, but not all."""
+    """Return whether some messages of the group are committed, but not all."""
     return record.state is RecordState.IN_GROUP
 
 
 def _pair(group: _Group) -> tuple[FoundRecord, ...]:
-    # The status record first: if it is gone, the intent stays too.
+    # The status record is first. If it is gone, the intent stays too.
     return tuple(each for each in (group.status, group.intent) if each is not None)
 
 
@@ -241,13 +241,13 @@ def _batch(mark: FoundRecord) -> int:
 
 
 def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[tuple[FoundRecord, ...]]) -> None:
-    """Remove records, each tuple in one unit of work, if its first record is still there."""
+    """Remove records. Each tuple is removed in one unit of work, if the first record of the tuple is still there."""
     for start in range(0, len(together), _IN_A_UNIT_OF_WORK):
         with connection.unit_of_work(shared):
             for first, *others in together[start : start + _IN_A_UNIT_OF_WORK]:
                 if shared.take(first):
                     if _is_begun(first.record):
-                        # Not before: an attempt may have completed the group since it was found.
+                        # The warning comes only now, because an attempt may have completed the group since the browse.
                         _warn_of_incomplete(first.record, connection.place)
                     for other in others:
                         shared.take(other)

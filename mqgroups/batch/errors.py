@@ -1,4 +1,4 @@
-"""Errors of batches: a batch must not be put as it is, or another attempt has one of its groups."""
+"""Errors of batches, for a batch that must not be put as it is, and for a group that another attempt has taken over."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ BatchProblem: TypeAlias = Literal["other-messages", "two-partitions", "another-q
 
 
 class BatchRefused(ApplicationError):
-    """A batch would put messages twice, or a mixture of two versions of a group. Nothing was put.
+    """A batch would put messages twice, or mix two versions of a group. Nothing was put.
 
     Attributes:
-        because: ``"other-messages"``: messages of a group are committed, and the repeated batch gives it other ones.
-            ``"two-partitions"``: two partitions of one execution have messages for the same group. ``"another-query"``: a query
-            with another checkpoint has written the batch. ``"second-write"``: the same run of the query has completed another
-            batch with its name and number.
+        because: ``"other-messages"`` if the repeated batch gives a group other messages than the committed ones;
+            ``"two-partitions"`` if two partitions of one execution have messages for the same group; ``"another-query"`` if a
+            query with another checkpoint has written the batch; ``"second-write"`` if the same run of the query has completed
+            another batch with this name and number.
     """
 
     def __init__(self, message: str, because: BatchProblem) -> None:
@@ -25,26 +25,26 @@ class BatchRefused(ApplicationError):
 
 
 def other_messages(name: str, group_id: bytes, committed: int, given: str) -> BatchRefused:
-    """Return the error for a repeated batch that gives a group other messages than those that are ``committed``.
+    """Return the error for a repeated batch that gives a group other messages than the committed ones.
 
     Args:
         name: sink, batch and key of the group.
-        group_id: 24 bytes.
-        committed: how many messages of it are committed.
+        group_id: the GroupId of the committed messages, 24 bytes.
+        committed: how many messages of the group are committed.
         given: a clause that says what is given now.
     """
     return BatchRefused(
         f"group {name}: {committed} messages are committed, with GroupId {group_id.hex()}, and {given}. A repeated "
         "batch must give each group the same messages in the same order: no random values, no current time, no "
-        "undefined order. Nothing was put. Make the batch give the messages of before, and run it again. Only if it cannot, "
-        "give it another status queue, which knows of no group; move the whole groups from the queue before, or consumers get "
-        "them twice",
+        "undefined order. Nothing was put. Make the batch give the same messages as before, and run it again. Only if it cannot, "
+        "move the whole groups from the queue, or consumers get them twice, and give the batch another status queue, which has "
+        "no record of the groups",
         "other-messages",
     )
 
 
 def second_write(sink: str, queue: str, batch: int) -> BatchRefused:
-    """Return the error for a second batch with the name and number of one that the same run of a query completed."""
+    """Return the error for a batch with the name and number of a batch that the same run of a query has completed."""
     return BatchRefused(
         f"batch {batch} of txnAppId {sink} to queue {queue} was completed by another write of this run of the query, so this "
         "write would be taken for a repetition. Not all of it is put. Use another name for each write of a foreachBatch: the "
@@ -54,7 +54,7 @@ def second_write(sink: str, queue: str, batch: int) -> BatchRefused:
 
 
 def another_attempt(name: str, status_queue: str, found: tuple[str, int], expected: tuple[str, int]) -> OwnershipLost:
-    """Return the error for a group that another attempt has taken over; the arguments are its attributes."""
+    """Return the error for a group that another attempt has taken over. The arguments are the error's attributes."""
     seen = f"attempt {found[0]} (claim {found[1]})" if found[1] else "an attempt that is committing now"
     return OwnershipLost(
         f"group {name} has been taken over by {seen}, as status queue {status_queue} shows; this is attempt {expected[0]} (claim "

@@ -1,8 +1,8 @@
-"""BatchProducer: one attempt at one part of a batch of message groups; each group is put exactly once, even if attempts fail.
+"""BatchProducer: one attempt to put one part of a batch. Each group is put exactly once, even if attempts fail.
 
-It is for schedulers that repeat work: a task fails and is repeated, is given up but goes on running, or runs again because the
-end of its batch was lost. The attempts of a batch share a status queue (``core.claim``). ``Putter`` puts each group, with
-records on that queue. So a group recovers from a crash, a commit without an answer or a lost connection as any other group does.
+It is for schedulers that repeat work. A task may fail and be repeated, may continue after it was given up, or may run again
+because the end of its batch was lost. The attempts of a batch share a status queue (``core.claim``). ``Putter`` puts each group,
+with records on that queue. So a group recovers from a crash, a lost answer or a lost connection like any other group.
 
 When a batch is repeated, each group must have the same messages in the same order. A digest in the status record checks this.
 When all parts of a batch are put, call ``completion.complete_batch``.
@@ -38,7 +38,7 @@ _NUMBER = Whole(0)
 
 
 class BatchMessage(NamedTuple):
-    """A message of a group: the arguments of ``OutgoingGroup.put``."""
+    """One message of a group. The fields are arguments of ``OutgoingGroup.put``."""
 
     payload: bytes | str
     format: str | None = None
@@ -49,12 +49,12 @@ class BatchMessage(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class BatchSettings(Producing):
-    """Settings of a batch producer. Its groups are put with ``commit_every``, ``full_wait_s`` and so on, and MQOO_BIND_ON_GROUP.
+    """The settings of a batch producer: those of a producer, and the attributes below. Groups are put with MQOO_BIND_ON_GROUP.
 
     Attributes:
-        name: of the program that puts batches to ``queue``, any text; the same for all batches and attempts.
-        batch: the batch's number; a later batch has a higher one.
-        run: which execution of the batch this is; the same for all its attempts.
+        name: the name of the program that puts batches to ``queue``, any text; the same for all batches and attempts.
+        batch: the batch's number; a later batch has a higher number.
+        run: identifies the execution of the batch; the same for all attempts of this execution.
         partition: which part of the batch this attempt puts.
         token: an identity that no other attempt has.
         status_queue: a queue on the same queue manager, shared by all attempts.
@@ -73,7 +73,7 @@ class BatchSettings(Producing):
 
 
 class BatchProducer:
-    """Puts the groups of one part of a batch. The caller has to close it; the connection stays open."""
+    """A producer of the groups of one part of a batch. The caller must close it; the connection stays open."""
 
     def __init__(self, connection: Connection, settings: BatchSettings) -> None:
         """Open the status queue; raises StatusError, MQIError."""
@@ -94,7 +94,7 @@ class BatchProducer:
         )
 
     def completed(self) -> CompletedBatch | None:
-        """Return the last completed batch if it is this one or a later one: then there is nothing to put. Else ``None``.
+        """Return the last completed batch if it is this or a later batch, so that nothing must be put; else ``None``.
 
         Raises StatusError, MQIError.
         """
@@ -107,18 +107,18 @@ class BatchProducer:
         return shared.completed_batch(self._sink)
 
     def put_group(self, key: str, messages: Iterable[BatchMessage], *, priority: int | None = None) -> int:
-        """Put one group, or the rest of it; returns how many messages this attempt has put.
+        """Put one group, or the rest of it. Return how many messages this attempt has put.
 
         Args:
             key: identifies the group within its batch.
-            messages: all messages of the group, at least one. Committed ones are compared and skipped.
-            priority: of all messages, 0 to 9; by default the queue's.
+            messages: all messages of the group, at least one. Committed messages are compared and skipped.
+            priority: the priority of all messages, 0 to 9; by default the queue's.
 
         Raises:
-            OwnershipLost: another attempt has taken the group over. This attempt has to end.
-            BatchRefused: messages of the group are committed, and others are given now; or another part of the batch has its key.
+            OwnershipLost: another attempt has taken over the group. This attempt must end.
+            BatchRefused: other messages than these are committed; or another part of the batch has messages with this key.
             OwnerActive: after ``owner_wait_s`` the group is still in another program's unit of work.
-            MQGroupsError: any other failure; the group can be resumed from its last commit.
+            MQGroupsError: any other failure. The group can be resumed from its last commit.
         """
         settings = self._settings
         claim = Claim(self._sink, settings.batch, key, settings.token, settings.run, settings.partition)
@@ -160,7 +160,7 @@ class BatchProducer:
                 queue.close()
 
     def reopened(self) -> SharedStatusQueue:
-        """Return the status queue, opened again if its connection was replaced."""
+        """Return the status queue. Open it again if its connection was replaced."""
         if self._shared.is_stale:
             self._shared.reopen()
         return self._shared
@@ -182,14 +182,14 @@ class BatchProducer:
 
 
 class _ClaimedGroup:
-    """One group of a batch, claimed by this attempt, on the batch's queues."""
+    """One group of a batch that this attempt has claimed."""
 
     def __init__(self, batch: BatchProducer, claim: Claim, priority: int | None) -> None:
         self._batch = batch
         self._connection = batch.connection
         self._claim = claim
         self._priority = priority
-        # The number of the message that is being put. The producer holds one back, so it is one before the last given.
+        # The number of the message that is being put. One message is held back, so this is one less than the last given.
         self.at = 0
         with self._connection.turn:
             self._connection.reopening(self._start)
@@ -207,7 +207,7 @@ class _ClaimedGroup:
         )
 
     def put_messages(self, messages: Iterable[BatchMessage]) -> int:
-        """Put the messages that are not committed; returns how many."""
+        """Put the messages that are not committed. Return how many."""
         claim, digest, number = self._claim, MessagesDigest(), 0
         left = iter(messages)
         with OutgoingGroup(self._putter) as group:
@@ -228,7 +228,7 @@ class _ClaimedGroup:
                 )
             if group.resume_from and number == group.resume_from:
                 raise other_messages(
-                    claim.name, group_id, number, "no message follows, though none of them was the last"
+                    claim.name, group_id, number, "no message follows, although none of them was the last"
                 )
             self.at = number
         return number - group.resume_from

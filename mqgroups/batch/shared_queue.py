@@ -1,23 +1,21 @@
-"""A status queue that many attempts share: its records are found by CorrelId, and each attempt replaces only its own.
+"""A status queue that many attempts share. Records are found by CorrelId, and each attempt replaces only its own records.
 
-``core.claim`` explains the records and decides who may claim a group. This module is the edge: it browses records, and puts and
-gets them in the caller's unit of work.
+``core.claim`` explains the records and decides who may claim a group. This module browses, puts and gets records.
 
-The queue is open for shared input. An owner's status queue is opened exclusively, which is lock and fence at once. Here both are
-made in another way.
+The queue is open for shared input. For an owner's status queue, the exclusive open is both lock and fence. Here they differ:
 
 Fence: a record is got only by the MsgId with which it was put or browsed. An attempt that knows an older record finds no message.
 
 Lock: while an attempt claims a group without records, it holds a temporary dynamic queue that is named after the group. Only one
-such queue can exist at a time: the next MQOPEN fails with MQRC_OBJECT_ALREADY_EXISTS, on z/OS perhaps with MQRC_NAME_IN_USE. The
-queue is deleted when it is closed or its connection ends (IBM MQ, "Dynamic queues"). If one queue were opened exclusively
+such queue can exist at a time. The next MQOPEN fails with MQRC_OBJECT_ALREADY_EXISTS, on z/OS perhaps with MQRC_NAME_IN_USE. The
+queue is deleted when it is closed or its connection ends (IBM MQ, "Dynamic queues"). If all attempts opened one queue exclusively
 instead, all groups of a sink would wait for each other.
 
-User: an attempt believes a record only if its UserIdentifier is the attempt's own, or one of ``record_users``. If it finds a
-record before it has put one, it puts a message and backs out, to learn its own user.
+User: an attempt believes a record only if its UserIdentifier is the attempt's own, or one of ``record_users``. If an attempt
+finds a record before it has put any, it puts a message and backs out, to learn its own user.
 
 IBM does not say whether a lost connection's unit of work is backed out before its temporary queue is deleted. The code does not
-depend on it: the uncommitted messages are puts, which no other attempt sees in either case.
+depend on it, because the uncommitted messages are puts, which no other attempt sees in either case.
 """
 
 from __future__ import annotations
@@ -62,7 +60,7 @@ _LOCK_NAME_BYTES = 16
 class FoundRecord:
     """A record on the queue.
 
-    ``expiry``: when it expires, tenths of a second from now, as MQMD says it. ``user``: its UserIdentifier.
+    ``expiry``: the time until the record expires, in tenths of a second, as in MQMD. ``user``: the record's UserIdentifier.
     """
 
     record: StatusRecord
@@ -73,7 +71,7 @@ class FoundRecord:
 
 
 class SharedStatusQueue:
-    """A shared status queue, open."""
+    """An open status queue that many attempts share."""
 
     def __init__(
         self,
@@ -88,22 +86,22 @@ class SharedStatusQueue:
 
         Args:
             connection: to the queue manager that also has the groups' queue, because a unit of work includes both.
-            name: of the queue.
+            name: the name of the queue.
             model: a model queue, DEFTYPE(PERMDYN) SHARE; empty if the queue must exist.
             record_users: users whose records are believed besides this program's own; ``None``, for operators: all users.
-            exclusive: for operators: no attempt can have it open meanwhile, and replaced records keep their users.
+            exclusive: for operators: no attempt can have the queue open meanwhile, and replaced records keep their users.
 
         Raises:
             QueueMissing: the queue does not exist, and ``model`` is empty.
-            StatusQueueUnusable: neither the queue nor the model queue exists; or the queue cannot be shared, or is deleted with
-                its connection.
-            MQIError: the queue cannot be opened; OwnerActive if it is to be exclusive, and an attempt has it open.
+            StatusQueueUnusable: queue and model queue do not exist; or the queue cannot be shared, or is deleted with its
+                connection.
+            MQIError: the queue cannot be opened; OwnerActive if ``exclusive`` is set, and an attempt has the queue open.
         """
         self.name = name
         self._connection = connection
         self._open_options = _OPEN_OPTIONS | (mq.MQOO_INPUT_EXCLUSIVE if exclusive else mq.MQOO_INPUT_SHARED)
         self._keeps_users = exclusive
-        # Why users cannot be kept: the 2035 of opening the queue for that.
+        # The error 2035, if this user lacks the authority to keep the users of records.
         self._cannot_keep: NotAuthorised | None = None
         self._users = None if record_users is None else set(record_users)
         self._knows_own_user = False
@@ -114,7 +112,7 @@ class SharedStatusQueue:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection was replaced since, so that ``reopen`` is needed."""
+        """Whether the connection was replaced, so that ``reopen`` is needed."""
         return self._queue.is_stale
 
     def reopen(self) -> None:
@@ -124,7 +122,7 @@ class SharedStatusQueue:
     def find(self, correl_id: bytes) -> list[FoundRecord]:
         """Browse the records with this CorrelId. Records in an open unit of work are hidden.
 
-        Raises MQIError; StatusQueueUnusable if a record cannot be read, or another user has put one.
+        Raises MQIError; StatusQueueUnusable if a record cannot be read, or was put by another user.
         """
         found = list(self._browse(st.md(correl_id=correl_id), mq.MQMO_MATCH_CORREL_ID))
         self.refuse_strangers(found)
@@ -143,14 +141,15 @@ class SharedStatusQueue:
         refuse_strangers(self.name, (each.user for each in found), self._users)
 
     def find_one(self, correl_id: bytes) -> FoundRecord | None:
-        """Browse the one record with this CorrelId; ``None`` if there is none. Raises as ``find``.
+        """Browse for the record with this CorrelId. Return ``None`` if there is none. Raises the errors of ``find``.
 
-        Also StatusQueueUnusable if there is more than one; OwnerActive if it is replaced too often to tell: try again.
+        Also raises StatusQueueUnusable if there are several records, and OwnerActive if the record is replaced too often during
+        the browse. After OwnerActive, try again.
         """
         found = self.find(correl_id)
         if len(found) > 1:
-            # Browsing takes several calls, so it may find both a record and the one that replaced it in between. A record that
-            # two browses find was there all the time.
+            # A browse takes several calls, so it may find a record and then its replacement. A record that two browses find was
+            # there all the time.
             seen = {each.msg_id for each in found}
             found = self.find(correl_id)
             if sum(each.msg_id in seen for each in found) > 1:
@@ -164,7 +163,7 @@ class SharedStatusQueue:
         return self._browse(st.md(), mq.MQMO_NONE)
 
     def check_first(self) -> None:
-        """Raise StatusQueueUnusable if the first message is not a record of a sink. Call it before a group is put."""
+        """Raise StatusQueueUnusable if the first message is not a record of a sink. Call this before a group is put."""
         try:
             next(self.find_all(), None)
         except StatusQueueUnusable as error:
@@ -172,7 +171,7 @@ class SharedStatusQueue:
                 raise
             raise StatusQueueUnusable(
                 f"status queue {self.name}: found {error.found}, expected records of sinks. Nothing was put. The status queue of "
-                "a Spark stream that reads, or of a producer or consumer, cannot be that of a sink: give the sink another one. "
+                "a Spark stream that reads, or of a producer or consumer, cannot be a sink's. Give the sink another one. "
                 "If the queue was only used for sinks, find out which program put this message",
                 status_queue=self.name,
                 found=error.found,
@@ -180,9 +179,9 @@ class SharedStatusQueue:
             ) from None
 
     def completed_batch(self, sink: Sink) -> CompletedBatch | None:
-        """Return the last batch of the sink that was completed; ``None`` if none was.
+        """Return the last completed batch of the sink; ``None`` if there is none.
 
-        Raises StatusQueueUnusable if the high-water mark is of another queue manager.
+        Raises StatusQueueUnusable if the high-water mark is another queue manager's.
         """
         completed = None
         for each in self.find(sink.high_water_mark_id):
@@ -190,13 +189,13 @@ class SharedStatusQueue:
             if found != expected:
                 raise foreign_record(self.name, Mismatch("q_mgr_identifier", found, expected))
             batch = completed_batch(each.record.checkpoint)
-            # Of two with one number, the one that was put last.
+            # Of two marks with the same number, the later one counts.
             if completed is None or batch.number >= completed.number:
                 completed = batch
         return completed
 
     def put(self, record: StatusRecord, correl_id: bytes, *, expiry_s: int | None = None) -> FoundRecord:
-        """Put a record in the caller's unit of work. It expires after ``expiry_s`` seconds, by default never."""
+        """Put a record in the caller's unit of work. The record expires after ``expiry_s`` seconds, by default never."""
         return self._put(record, correl_id, mq.MQEI_UNLIMITED if expiry_s is None else expiry_s * 10, _PUT)
 
     def _put(self, record: StatusRecord, correl_id: bytes, expiry: int, pmo: bytearray) -> FoundRecord:
@@ -213,9 +212,9 @@ class SharedStatusQueue:
         return md_out[st.MD_MSG_ID], user
 
     def replace(self, found: FoundRecord, record: StatusRecord) -> None:
-        """Replace a record that was found, if it is still there, by ``record``, with the same user and the same expiry.
+        """Replace ``found`` by ``record`` if ``found`` is still there. The user and the expiry stay the same.
 
-        Raises MQIError; NotAuthorised if the record is another user's, and this user may not keep that (context).
+        Raises MQIError; NotAuthorised if ``found`` is another user's, and this user lacks the authority to keep that user.
         """
         pmo = _PUT if self._cannot_keep else st.pmo(_PASS_USER, context=self._queue.hobj)
         put = self._put(record, found.correl_id, found.expiry, pmo) if self.take(found) else found
@@ -223,12 +222,12 @@ class SharedStatusQueue:
             raise self._cannot_keep
 
     def take(self, record: FoundRecord) -> bytes | None:
-        """Get a record in the caller's unit of work; returns its MQMD, ``None`` if it is gone or hidden."""
+        """Get a record in the caller's unit of work. Return its MQMD; ``None`` if the record is gone or hidden."""
         got = self._queue.get(st.md(msg_id=record.msg_id, correl_id=record.correl_id), _TAKE)
         return None if got is None else got[1]
 
     def lock(self, correl_id: bytes) -> Queue:
-        """Lock a group in order to claim it. Closing the returned queue unlocks the group, and so does the connection's end.
+        """Lock a group in order to claim it. The lock ends when the returned queue is closed, or when the connection ends.
 
         Raises:
             OwnerActive: another attempt is claiming the group, or its lost connection is not gone yet.
@@ -265,7 +264,7 @@ class SharedStatusQueue:
         )
 
     def in_use(self, verb: str) -> OwnerActive:
-        """Return the error for records or locks that another attempt has at the moment; trying again later helps."""
+        """Return the error for records or locks that another attempt has at the moment. Trying again later helps."""
         return OwnerActive(verb, f"status queue {self.name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
 
     def close(self) -> None:
@@ -282,8 +281,8 @@ class SharedStatusQueue:
                 found, expected = "a manifest of a Spark source", "records of sinks"
                 raise StatusQueueUnusable(
                     f"status queue {self.name}: found {found}, expected {expected}. This is the status queue of a Spark source, "
-                    "not of a sink. Leave its messages alone: without them the source's query stops. A sink has another one, "
-                    "which its option statusQueue names",
+                    "not of a sink. Leave its messages alone: without them the source's query stops. Name another queue in the "
+                    "sink's option statusQueue",
                     status_queue=self.name,
                     because="corrupt",
                     found=found,
@@ -340,7 +339,7 @@ class SharedStatusQueue:
 
 
 def _is_of_a_source(data: bytes) -> bool:
-    """Whether a message is a manifest, a mark or a sign of a stream that reads (``spark.manifests``)."""
+    """Return whether a message is from a Spark stream that reads: a manifest, a mark or a sign (``spark.manifests``)."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

@@ -1,22 +1,22 @@
-"""Decides which attempt of a batch may put which group, and from which message, when attempts share one status queue.
+"""Decides which attempt of a batch may put which group, and from which message on, when attempts share one status queue.
 
-A producer with a name owns its status queue by opening it exclusively. The attempts of a scheduler's tasks cannot do that: many
-run at a time, two of them may work on the same group without knowing of each other, and an attempt that the scheduler gave up
-may continue later. They share a status queue, and each group has its own records there:
+A producer with a name owns its status queue by opening it exclusively. The attempts of a scheduler's tasks cannot do that. Many
+attempts run at a time, two attempts may work on the same group without knowing of each other, and an attempt that the scheduler
+gave up may continue later. So attempts share a status queue, and each group has its own records there:
 
     intent      put with the group's first claim and removed with its status record; never replaced, hence always visible
     status      the group's status record: ``owner_id`` is the token of the attempt that claimed it last, ``epoch`` the number
                 of claims; replaced in every unit of work, by getting the record that the same attempt put before
-    high-water mark    one for each sink: all groups of this batch are whole; those before it count as written
+    high-water mark    one record for each sink: all groups of its batch are whole, and all earlier batches count as written
 
-If an attempt does not find its own status record in a unit of work, another attempt has replaced it; it backs out and ends.
+An attempt that does not find its own status record backs out and ends, because another attempt has replaced the record.
 
-A claim looks for the intent first and for the high-water mark second. The end of a batch puts the high-water mark first and
-removes intents and status records second. So a late attempt sees the intent or, if that is gone, the high-water mark. An intent
-without a status record means that a unit of work hides the status record: wait. Neither intent nor high-water mark means that
-the group is new. From looking until the claim is put, a lock for the group keeps other attempts from looking.
+A claim looks for the intent first and for the high-water mark second. The end of a batch puts the high-water mark first, and
+removes intents and status records second. So a late attempt sees the intent or, if the intent is gone, the high-water mark. If
+there is an intent without a status record, a unit of work hides the status record, and the attempt waits. If there is neither an
+intent nor a high-water mark, the group is new. A lock for the group keeps other attempts from looking until the claim is put.
 
-All three are status records (``core.status``) and differ in ``CorrelId``: a digest of the record's kind, sink, batch and key.
+All three are status records (``core.status``). Their ``CorrelId`` is a digest of the record's kind, sink, batch and key.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mqgroups.core.model import GROUP_ID_NONE, Role
 from mqgroups.core.status import OPTIONAL, Checkpoint, RecordState, StatusRecord
 
 CORREL_ID_LENGTH = 24
-# What the checkpoint of every record says.
+# The fields that each record's checkpoint has.
 _OF_ALL: dict[str, type] = {"kind": str, "sink": str, "batch": int}
 
 
@@ -46,12 +46,12 @@ class RecordKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """The writer of batches to a queue: the same for all batches and attempts.
+    """The writer that puts batches to a queue. It is the same for all batches and attempts.
 
     Attributes:
-        name: for example a streaming query's id.
+        name: the writer's name, for example a streaming query's id.
         queue: the queue that the groups are put to.
-        q_mgr_identifier: of the queue manager with the status queue.
+        q_mgr_identifier: the QMID of the queue manager with the status queue.
     """
 
     name: str
@@ -69,8 +69,8 @@ class Claim:
     """One attempt's claim on one group.
 
     Attributes:
-        sink, batch, key: they identify the group. Batch numbers increase.
-        token: identifies the attempt; no other attempt has it.
+        sink, batch, key: identify the group. Batch numbers increase.
+        token: the unique identity of the attempt.
         run, partition: the execution of the batch that the attempt belongs to, and the part of the batch that it puts.
     """
 
@@ -97,7 +97,7 @@ class Claim:
         return _correl_id(RecordKind.STATUS, self.sink.name, self.sink.queue, self.batch, self.key)
 
     def checkpoint(self, kind: RecordKind, digest: str) -> dict[str, Any]:
-        """Return the checkpoint of a record of this group; ``digest`` is that of the committed messages."""
+        """Return the checkpoint for a record of this group. ``digest`` is the digest of the committed messages."""
         return {
             "kind": kind.value,
             "sink": self.sink.name,
@@ -110,7 +110,7 @@ class Claim:
 
 
 class ClaimValues(TypedDict):
-    """The checkpoint of a record on a shared status queue; a high-water mark has only the first three, and ``CompletedBatch``."""
+    """The checkpoint of a record. A high-water mark has only ``kind``, ``sink``, ``batch``, and those of ``CompletedBatch``."""
 
     kind: str
     sink: str
@@ -122,12 +122,12 @@ class ClaimValues(TypedDict):
 
 
 class CompletedBatch(NamedTuple):
-    """A high-water mark: this batch and those before it count as written.
+    """A high-water mark: the batch with this number, and all batches before it, count as written.
 
     Attributes:
-        query: the streaming query that wrote it, if any.
-        run: which execution of the batch completed it.
-        within: the run of the query that this execution belongs to, if any. A run executes a batch once.
+        query: the streaming query that wrote the batch, if any.
+        run: the execution of the batch that completed it.
+        within: the run of the query that this execution belongs to, if any. A run of a query executes a batch once.
     """
 
     number: int
@@ -136,11 +136,11 @@ class CompletedBatch(NamedTuple):
     within: str | None = None
 
     def is_second(self, first: CompletedBatch) -> bool:
-        """Whether this does not repeat ``first``, but is a second batch with its number: the same run of the query has both."""
+        """Return whether this batch differs from ``first`` but has its number, because one run of the query completed both."""
         return self.number == first.number and self.within == first.within is not None and self.run != first.run
 
     def repeats(self, first: CompletedBatch) -> bool:
-        """Whether this is the repetition of ``first`` in a later run of the query."""
+        """Return whether this repeats ``first`` in a later run of the query."""
         return self.number == first.number and self.within not in (None, first.within)
 
 
@@ -148,13 +148,13 @@ _OF_A_MARK = ("query", "run", "within")
 
 
 def completed_batch(checkpoint: Checkpoint) -> CompletedBatch:
-    """Return what a high-water mark's checkpoint says. ``kind_of_record`` must have accepted the record before."""
+    """Return the batch of a high-water mark from its checkpoint. ``kind_of_record`` must have accepted the record before."""
     found = cast(dict[str, Any], checkpoint)
     return CompletedBatch(found["batch"], *map(found.get, _OF_A_MARK))
 
 
 def claim_values(checkpoint: Checkpoint) -> ClaimValues:
-    """Return a record's checkpoint as the values of a claim. ``kind_of_record`` must have accepted the record before."""
+    """Return the checkpoint of a record as values of a claim. ``kind_of_record`` must have accepted the record before."""
     return cast(ClaimValues, checkpoint)
 
 
@@ -172,7 +172,7 @@ class ClaimAction(Enum):
 def claim_action(
     claim: Claim, *, intent: StatusRecord | None, status: StatusRecord | None, high_water_mark: int | None
 ) -> ClaimAction:
-    """Return what to do with a group. Look for intent, status record and high-water mark in this order; ``None``: not found."""
+    """Return what to do with a group. Look for the three records in the order of the arguments; ``None`` means not found."""
     if intent is None:
         if high_water_mark is not None and high_water_mark >= claim.batch:
             return ClaimAction.BATCH_COMPLETED
@@ -188,24 +188,24 @@ def claim_action(
 
 
 def new_intent(claim: Claim) -> StatusRecord:
-    """Return the intent: the record that says that the group was begun, or is about to be."""
+    """Return the intent: the record which shows that the group was begun, or is about to begin."""
     return _idle(claim.sink, claim.name, claim.token, claim.checkpoint(RecordKind.INTENT, ""))
 
 
 def new_status(claim: Claim, digest: str) -> StatusRecord:
-    """Return the status record that comes before the first claim; it is never put. ``digest`` is that of no messages."""
+    """Return the status record that the first claim replaces. It is never put. ``digest`` is the digest of no messages."""
     checkpoint = claim.checkpoint(RecordKind.STATUS, digest)
     return replace(_idle(claim.sink, claim.name, claim.token, checkpoint), epoch=0)
 
 
 def taken_over(claim: Claim, status: StatusRecord) -> StatusRecord:
-    """Return the status record that was found, with the run and partition of this claim; owner and epoch are unchanged."""
+    """Return the status record that was found, with this claim's run and partition. Owner and epoch are unchanged."""
     checkpoint: dict[str, Any] = {**claim_values(status.checkpoint), "run": claim.run, "partition": claim.partition}
     return replace(status, checkpoint=checkpoint)
 
 
 def high_water_mark(sink: Sink, batch: CompletedBatch, token: str) -> StatusRecord:
-    """Return the record that says that ``batch``, and the batches before it, count as written."""
+    """Return the record by which ``batch``, and all batches before it, count as written."""
     checkpoint: dict[str, Any] = {"kind": RecordKind.HIGH_WATER_MARK.value, "sink": sink.name, "batch": batch.number}
     checkpoint |= {name: text for name, text in zip(_OF_A_MARK, batch[1:], strict=True) if text is not None}
     return _idle(sink, sink.name, token, checkpoint)
@@ -228,13 +228,13 @@ def kind_of_record(record: StatusRecord) -> RecordKind | None:
 
 
 def is_claim_of_another_version(record: StatusRecord) -> bool:
-    """Whether a record, on a shared status queue, has the checkpoint of a claim as this version does not write it."""
+    """Return whether a record on a shared status queue is a claim in the form of another version."""
     found = record.checkpoint
     return isinstance(found, dict) and {"kind", "sink"} <= found.keys() and kind_of_record(record) is None
 
 
 def _says(found: Mapping[str, Any], **fields: type) -> bool:
-    """Whether these fields exist with exactly these types: ``True`` is not accepted as an int."""
+    """Return whether ``found`` has these fields with exactly these types. ``True`` is not accepted as an int."""
     return all(type(found.get(name)) is kind for name, kind in fields.items())
 
 

@@ -13,16 +13,16 @@ handle's position; from the second call on, logical order is used again.
       seq, offset from      Offset                                       match GroupId, seq + 1 and, if segments are
       a record)                                                          got one by one, Offset
 
-A message that is put in segments is one message. Its number counts when its last segment is put or got; until then the
-position has the number of the message before it, and an offset.
+A message that is put in segments is one message. Until its last segment is put or got, the position has the number of the
+previous message, and an offset.
 
-Two mistakes are avoided here. The restart call uses the recorded number *plus one*: the recorded message has already been put
-(or got), and IBM's pseudo-code, read literally, would put it twice. The restart get does not ask for ALL_MSGS_AVAILABLE: the
-first messages of the group are gone, so the whole group will never be available, and the get would wait for ever.
+Two mistakes are avoided here. The restart call uses the recorded number *plus one*. The recorded message has already been put (or
+got), and IBM's pseudo-code, read literally, would put it twice. The restart get does not ask for ALL_MSGS_AVAILABLE. The first
+messages of the group are gone, so the whole group will never be available, and the get would wait for ever.
 
-A position changes only by ``after_messages`` and ``after_segment``, which the putter and the getter call when the verb succeeded.
-MQBACK resets the handle's position to the start of the unit of work. The putter and the getter reset their position in the same
-way, so the two agree.
+A position changes only by ``after_messages`` and ``after_segment``, which the putter and the getter call after the MQI call has
+succeeded. MQBACK resets the handle's position to the start of the unit of work. The putter and the getter reset their position in
+the same way, so both positions agree.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class GroupPosition:
 
     Attributes:
         group_id: 24 bytes, ``GROUP_ID_NONE`` before the first message.
-        msg_seq_number: of the last message that was put or got completely, 0 before the first.
+        msg_seq_number: the number of the last message that was put or got completely, 0 before the first.
         offset: how many bytes of the next message were put or got as segments.
-        in_last_message: whether that partly put message is the group's last; all its segments must have the same flag.
+        in_last_message: whether the message that ``offset`` is in is the group's last. All its segments must have the same flag.
         retained: whether the queue handle has this position too.
     """
 
@@ -61,12 +61,12 @@ AT_START = GroupPosition()
 
 
 def on_fresh_handle(position: GroupPosition) -> GroupPosition:
-    """Return the same position on a queue handle that was just opened; inside a group, the handle does not retain it."""
+    """Return the same position on a newly opened queue handle. Inside a group, such a handle does not retain the position."""
     return position if position.at_start else replace(position, retained=False)
 
 
 class MessagePart(Enum):
-    """Whether a physical message is a whole logical message, a segment, or its last segment."""
+    """Whether a physical message is a whole logical message, one of its segments, or its last segment."""
 
     WHOLE = MsgFlag.NONE
     SEGMENT = MsgFlag.SEGMENT
@@ -75,7 +75,7 @@ class MessagePart(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PutPlan:
-    """How to put one physical message. The group id, number and offset go into the MQMD; logical order ignores them."""
+    """How to put one physical message. The group id, number and offset go into the MQMD; in logical order, MQPUT ignores them."""
 
     logical_order: bool
     msg_flags: MsgFlag
@@ -86,7 +86,7 @@ class PutPlan:
 
 @dataclass(frozen=True, slots=True)
 class GetPlan:
-    """How to get one message. The group id, number and offset go into the MQMD, for ``match_options`` to use."""
+    """How to get one message. The group id, number and offset go into the MQMD; ``match_options`` says which of them count."""
 
     logical_order: bool
     all_msgs_available: bool
@@ -99,12 +99,12 @@ class GetPlan:
 def next_put(position: GroupPosition, *, last: bool, part: MessagePart = MessagePart.WHOLE) -> PutPlan:
     """Return how to put the physical message that follows ``position``.
 
-    The plan for a retained position depends only on ``last`` and ``part``. A driver may reuse it for every message until the
+    The plan for a retained position depends only on ``last`` and ``part``. The caller can reuse it for every message until the
     position is reset.
 
     Raises:
-        ValueError: the group has the maximum number of messages (999,999,999); or part of a message was put in segments, and
-            this is not its next segment.
+        ValueError: the group has the maximum number of messages (999,999,999); or a message was partly put in segments, and this
+            is not the next segment.
     """
     if position.msg_seq_number >= MAX_MSG_SEQ_NUMBER:
         raise ValueError(f"the group is full: it can have {MAX_MSG_SEQ_NUMBER} messages")
@@ -123,8 +123,8 @@ def next_put(position: GroupPosition, *, last: bool, part: MessagePart = Message
 def may_go_unanswered(position: GroupPosition) -> bool:
     """Return whether the message after ``position`` may be put asynchronously, if it does not end the unit of work.
 
-    The first message of a group, and the first one on a fresh handle, must be answered: only the answer says which GroupId the
-    group got, and to which instance of a cluster queue it goes. From then on the queue manager has both in the handle.
+    The first message of a group, and the first message on a fresh handle, must be put synchronously. Only the answer shows the
+    group's GroupId and its instance of a cluster queue. From then on the queue handle has both.
     """
     return position.retained and not position.at_start
 
@@ -133,10 +133,9 @@ def next_get(position: GroupPosition, *, complete_groups_only: bool = False, seg
     """Return how to get the message that follows ``position``.
 
     Args:
-        complete_groups_only: get the first message of a group only when all its messages are on the queue. Inside a group it has
-            no effect.
-        segments: get segments one by one. Without logical order the queue manager returns the first one that matches, in
-            physical order, so the offset is named, also that of a message's beginning. It cannot be named for a whole message
+        complete_groups_only: get a group's first message only when all its messages are on the queue; no effect inside a group.
+        segments: get segments one by one. Without logical order the queue manager returns the first matching segment in physical
+            order. So the offset must match, even at a message's beginning. A whole message cannot be matched by offset
             (MQMO_MATCH_OFFSET is not valid with MQGMO_COMPLETE_MSG; IBM MQ, "MatchOptions").
     """
     if position.retained:
@@ -148,9 +147,9 @@ def next_get(position: GroupPosition, *, complete_groups_only: bool = False, seg
 
 
 def follows(position: GroupPosition, group_id: bytes, msg_seq_number: int, offset: int = 0) -> bool:
-    """Return whether a message with this identity is the one that follows ``position``.
+    """Return whether a message with this identity follows ``position``.
 
-    At the start, that is the first message of any group.
+    At the start, the first message of any group follows.
     """
     if msg_seq_number != position.msg_seq_number + 1 or offset != position.offset:
         return False
@@ -158,7 +157,7 @@ def follows(position: GroupPosition, group_id: bytes, msg_seq_number: int, offse
 
 
 def after_messages(position: GroupPosition, group_id: bytes, messages: int = 1) -> GroupPosition:
-    """Return the position after so many complete messages were put or got, each following the one before it.
+    """Return the position after a number of complete messages were put or got in sequence.
 
     ``group_id``: 24 bytes, from the MQMD that the call returned.
     """
@@ -168,6 +167,6 @@ def after_messages(position: GroupPosition, group_id: bytes, messages: int = 1) 
 def after_segment(position: GroupPosition, group_id: bytes, length: int, *, last: bool = False) -> GroupPosition:
     """Return the position after a segment of ``length`` bytes that is not its message's last one.
 
-    ``last``: whether the message is the group's last; its segments have the flag for that.
+    ``last``: whether the message is the group's last, which each of its segments must say.
     """
     return GroupPosition(group_id, position.msg_seq_number, position.offset + length, last)

@@ -1,14 +1,14 @@
-"""The properties of a group: those of its first message, and how a status record keeps them.
+"""The properties of a group, which its first message carries, and how a status record keeps them.
 
-A consumer that resumes in the middle of a group cannot get the first message again, because that is committed. A producer that
-resumes has to know which group was interrupted. So the record of an unfinished group has the properties. They are JSON values,
+A consumer that resumes in the middle of a group cannot get the first message again, because it is committed. A producer that
+resumes must know which group was interrupted. So the record of an unfinished group has the properties. They are JSON values,
 except two types that JSON does not have:
 
     b"\\x00\\xff"     {"bytes": "AP8="}
     float("inf")    {"float": "inf"}
 
 Properties that would take more than ``MOST_BYTES`` in a record are not kept (``None``), because every record of the group would
-have them. Other programs' messages may have properties of any length.
+have them. Other programs' messages can have properties of any length.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def kept(properties: Mapping[str, Value]) -> GroupProperties:
 
 
 def name_of(properties: GroupProperties) -> str:
-    """Return the name of the group with these properties; empty if it has none."""
+    """Return the name of the group with these properties; empty if the group has none."""
     name = properties.get(NAME) if properties else None
     return name if isinstance(name, str) else ""
 
@@ -46,7 +46,7 @@ def name_of(properties: GroupProperties) -> str:
 def contradiction(found: Mapping[str, Value], given: Mapping[str, Value], *, complete: bool) -> str | None:
     """Return the first name in ``given`` that has another value in ``found``; ``None`` if there is none.
 
-    ``complete``: a name that is not in ``found`` is a contradiction too.
+    ``complete``: whether a name that is not in ``found`` is a contradiction too.
     """
     for name, value in given.items():
         if name not in found:
@@ -63,7 +63,7 @@ def encoded(properties: GroupProperties) -> dict[str, Any] | None:
 
 
 def decoded(values: Any) -> GroupProperties:
-    """Return the properties in values from JSON; raises ValueError or TypeError for a value that ``encoded`` does not return."""
+    """Return the properties from JSON values. Raises ValueError or TypeError for a value that ``encoded`` does not return."""
     if values is None:
         return None
     if not isinstance(values, dict):

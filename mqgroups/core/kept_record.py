@@ -1,8 +1,8 @@
-"""An owner's record as it is kept on its own status queue: read, replaced and removed.
+"""KeptRecord: an owner's record on its own status queue, and the steps that read, replace and remove it.
 
-``core/status_chain.py`` says how records and anchors are stored, and why. Here are the calls, as generators that yield them
-(``core/steps.py``). Each returns a new value; nothing is changed. A call that fails leaves the value before it, which is then
-read anew.
+``core/status_chain.py`` explains how records and anchors are stored. This module has the calls, as generators that yield them
+(``core/steps.py``). Each generator returns a new value and changes nothing. After a call has failed, the old value is still
+there, and the record is read anew from the queue.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class KeptRecord(NamedTuple):
     Attributes:
         queue: the name of the status queue.
         segmented: whether records are put as segments of one logical message.
-        for_owner: whether an owner keeps it; else an operator replaces it.
-        users: the users whose records are believed; for an owner besides its own.
+        for_owner: whether an owner keeps the record; otherwise an operator replaces it.
+        users: the users whose records are believed. An owner also believes its own user.
         contents: what is on the queue.
         found: the messages that were read; empty from the claim on.
         held: the record that was got at the beginning of the open unit of work.
@@ -69,7 +69,7 @@ class KeptRecord(NamedTuple):
 
     @property
     def believes_all(self) -> bool:
-        """Whether any user's record is believed: an owner does not know its own user before its first put."""
+        """Whether all users' records are believed. An owner believes them until its first put shows its own user."""
         return not self.claimed if self.for_owner else not self.users
 
     @property
@@ -79,16 +79,16 @@ class KeptRecord(NamedTuple):
 
     @property
     def can_be_removed(self) -> bool:
-        """Whether ``removed`` can be called. A chain of segments has to be ended first, in a unit of work of its own."""
+        """Whether ``removed`` can be called. A chain of segments must be ended first, in a separate unit of work."""
         stored = self.contents.stored
         return stored is None or not stored.is_open
 
     def read(self, marks: Sequence[Mark] = (), *, waits: bool = True) -> Steps[tuple[KeptRecord, StatusRecord | None]]:
-        """Browse the queue; returns it as it is now, and the current record.
+        """Browse the queue. Return this value with the new contents, and the current record.
 
         Args:
-            marks: those of the caller's own records. If several records are idle, one of these is the current one.
-            waits: whether to wait for a record that a unit of work hides; else RecordHidden is raised.
+            marks: the marks of the caller's own records. If several records are idle, the current record is one with such a mark.
+            waits: whether to wait for a record that a unit of work hides. Otherwise RecordHidden is raised.
         """
         before: tuple[FoundMessage, ...] | None = None
         has_waited = False
@@ -122,7 +122,7 @@ class KeptRecord(NamedTuple):
         return record
 
     def got_first(self) -> Steps[KeptRecord]:
-        """Get the record at the beginning of a unit of work, so that ``replaced`` can tell that somebody else has backed out."""
+        """Get the record at the beginning of a unit of work, so that ``replaced`` can detect a backout by the application."""
         stored = self.contents.stored
         if stored is None or stored.is_open:
             return self
@@ -130,10 +130,10 @@ class KeptRecord(NamedTuple):
         return self._replace(contents=QueueContents(None, self.contents.anchor), held=stored)
 
     def replaced(self, record: StatusRecord, *, ends_chain: bool = False) -> Steps[KeptRecord]:
-        """Put a record in place of the current one, and an anchor if there is none.
+        """Put a record in place of the current one. Put an anchor if there is none.
 
-        Before the claim is committed, what else is on the queue is removed: nobody needs it. ``ends_chain``: end a chain of
-        segments with it, so that the next unit of work can remove it.
+        The claim also removes leftover records, which nobody needs. ``ends_chain``: whether to end a chain of segments with the
+        new record, so that the next unit of work can remove it.
         """
         contents = self.contents
         if not self.claimed:
@@ -143,13 +143,13 @@ class KeptRecord(NamedTuple):
                     yield TakeAnchor(self.queue, leftover.anchor)
         stored, anchor = contents.stored, contents.anchor
         if anchor is not None and not self.claimed and self._expires(anchor):
-            # From a time when the queue limited the expiry of its messages.
+            # The anchor was put when the queue limited the expiry of its messages.
             yield TakeAnchor(self.queue, anchor)
             anchor = None
         if anchor is None:
             anchor = yield PutAnchor(self.queue, record)
         if stored is not None and not self.for_owner:
-            # Even an open chain: the new record keeps the user of the message that was got last.
+            # Get even an open chain, because the new record keeps the user of the message that was got last.
             yield from self._take(stored)
             stored = None
         how = next_record_put(stored, segmented=self.segmented and not ends_chain)
@@ -157,16 +157,16 @@ class KeptRecord(NamedTuple):
             yield from self._take(stored)
         arrived = yield PutRecord(self.queue, record, how, anchor)
         if self.held is not None and (yield Take(self.queue, self.held)):
-            # The last call: a foreign backout at any moment before has brought the old record back.
+            # This is the last call. A foreign backout at any earlier moment has brought the old record back.
             raise RecordBack(self.queue)
         if self.for_owner and not self.claimed:
-            # Only now it is known which user this owner's own records have.
+            # The put has shown which user this owner's own records have.
             self._refuse_others(self.found, arrived.user)
         stored = after_record_put(stored, how, arrived.msg_id, arrived.group_id, arrived.length)
         return self._replace(contents=QueueContents(stored, anchor))
 
     def removed(self) -> Steps[KeptRecord]:
-        """Get the record with its anchor; only one that is no longer needed, because both are hidden until the commit."""
+        """Get the record with its anchor. The record must not be needed any more, because both are hidden until the commit."""
         stored, anchor = self.contents.stored, self.contents.anchor
         if stored is not None:
             yield from self._take(stored, must_stay=False)
@@ -175,7 +175,7 @@ class KeptRecord(NamedTuple):
         return self._replace(contents=_NOTHING)
 
     def checked(self) -> Steps[None]:
-        """Check that the record is on the queue, and stays there."""
+        """Check that the record is on the queue, and does not expire."""
         stored = self.contents.stored
         if stored is not None and not (yield IsThere(self.queue, stored)):
             raise NotCommitted(self.queue, stored)
@@ -186,7 +186,7 @@ class KeptRecord(NamedTuple):
         return self._replace(held=None, claimed=True, found=())
 
     def _take(self, stored: StoredRecord, *, must_stay: bool = True) -> Steps[None]:
-        # An owner's own record must not expire, or the next one would.
+        # An owner's own record must not expire, or the next record would expire too.
         if not (yield Take(self.queue, stored, must_stay and self.claimed)):
             raise RecordGone(self.queue, stored)
 

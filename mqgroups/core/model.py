@@ -12,7 +12,7 @@ GROUP_ID_LENGTH = 24
 GROUP_ID_NONE = bytes(GROUP_ID_LENGTH)
 MAX_MSG_SEQ_NUMBER = 999_999_999
 MAX_OFFSET = 999_999_999
-# Of queues and queue managers (IBM MQ, "Rules for naming IBM MQ objects"), and of owners, whose queues are MQGROUPS.PUT.NAME.
+# Names of queues and queue managers (IBM MQ, "Rules for naming IBM MQ objects"), and of owners (in MQGROUPS.PUT.NAME).
 NOT_IN_MQ_NAMES = re.compile(r"[^A-Za-z0-9./_%]")
 MAX_QUEUE_NAME_LENGTH = 48
 MAX_NAME_LENGTH = 35
@@ -40,14 +40,14 @@ class MatchOption(IntFlag):
 
 
 class Persistence(IntEnum):
-    """MQMD.Persistence. All messages of a group have the same; the queue's default is never used, because it may change."""
+    """MQMD.Persistence, the same for all messages of a group. The queue's default is never used, because it may change."""
 
     NOT_PERSISTENT = 0
     PERSISTENT = 1
 
 
 class Role(Enum):
-    """Which side of a queue a status record belongs to."""
+    """Whether a status record belongs to a producer or to a consumer."""
 
     PUT = "put"
     GET = "get"

@@ -1,7 +1,7 @@
 """Modes: settings whose value is one of a few words.
 
-They are ``Literal`` types, not enums. The same words are written in configuration files, as Spark options and on command lines,
-so a word needs no translation, and mypy refuses a misspelt one (``poison="Halt"``) all the same. A value from outside the
+They are ``Literal`` types, not enums, because the same words are written in configuration files, as Spark options and on command
+lines. So a word needs no translation, and mypy still refuses a misspelt word (``poison="Halt"``). A value from outside the
 program is checked against the same type when it is used (``problem``).
 
 Not here: the modes of the Spark data source (``spark/options.py``).
@@ -23,7 +23,7 @@ Accept: TypeAlias = Literal["in-use", "other-owners", "begun", "nothing-interrup
 
 
 def problem(setting: str, given: object, mode: Any) -> str | None:
-    """Return the error text for a value that is not one of the words of ``mode``, a type above; ``None`` if it is one."""
+    """Return the error text for a value that is not one of the words of ``mode``, a type above; otherwise ``None``."""
     words = get_args(mode)
     if given in words:
         return None

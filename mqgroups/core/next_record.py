@@ -1,4 +1,4 @@
-"""The next status record of an owner: what it says besides the position in the group, and how it is made."""
+"""Makes the next status record of an owner from its position in the group and from its other contents (``Note``)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Note(NamedTuple):
     """What the next status record says besides the position in the group.
 
     Attributes:
-        checkpoint: the application's; ``None`` if it set none.
+        checkpoint: the application's checkpoint; ``None`` if there is none.
         suspect: the message that is processed alone, to see whether it is poison.
         quarantine: whether the rest of the group goes to the backout queue.
-        properties: of the group's first message; ``None`` if not known.
-        first_msg_id: of the first message of a consumer's group, 24 bytes; ``GROUP_ID_NONE`` if not known.
-        done: the last group with a name that a producer completed.
+        properties: the properties of the group's first message; ``None`` if unknown.
+        first_msg_id: for a consumer, the MsgId of the group's first message, 24 bytes; ``GROUP_ID_NONE`` if unknown.
+        done: the last named group that a producer completed.
     """
 
     checkpoint: Checkpoint = None
@@ -36,7 +36,7 @@ NO_NOTE = Note()
 
 
 def note_of(record: StatusRecord | None) -> Note:
-    """Return what a record says besides the position."""
+    """Return what a record says besides the position in the group."""
     if record is None:
         return NO_NOTE
     if record.state is not RecordState.IN_GROUP:
@@ -57,12 +57,12 @@ def next_record(
     persistence: Persistence = Persistence.PERSISTENT,
     outgoing: Outgoing | None = None,
 ) -> StatusRecord:
-    """Return the record of the unit of work that ends at ``position``.
+    """Return the status record of the unit of work that ends at ``position``.
 
     Args:
         ended: whether the group ends there.
-        resolved, persistence: of a producer's group: the queue and queue manager that MQPMO returned, and of its messages.
-        outgoing: what a pipe commits of its outgoing group with this.
+        resolved, persistence: for a producer, the queue and queue manager that MQPMO returned, and the messages' persistence.
+        outgoing: for a pipe's consumer, how much of the outgoing group is committed with this unit of work.
     """
     expected = own.expected
     return StatusRecord(

@@ -1,4 +1,4 @@
-"""Values for all that an owner knows of its name; they are always replaced as a whole (``core/protocol.py``)."""
+"""The values that hold all that an owner knows about its name. They are always replaced as a whole (``core/protocol.py``)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mqgroups.core.steps import Refused, Steps
 
 
 class Kept(Protocol):
-    """A record as it is kept somewhere: ``core.kept_record``, ``batch.claimed_records``.
+    """A status record as it is kept on a queue. ``core.kept_record`` and ``batch.claimed_records`` implement this protocol.
 
-    The bodies here suit a record that is neither got first nor removed, on a queue that is not open exclusively.
+    The method bodies here are for a record that is never removed, on a queue that is not open exclusively.
     """
 
     @property
@@ -23,18 +23,18 @@ class Kept(Protocol):
 
     @property
     def most_messages(self) -> int:
-        """The most messages that are put and got for the record in one unit of work."""
+        """The maximum number of messages that are put and got for the record in one unit of work."""
 
     @property
     def can_be_removed(self) -> bool:
-        """Whether ``removed`` can be called; if not, its chain of segments has to be ended first."""
+        """Whether ``removed`` can be called. If not, the record's chain of segments must be ended first."""
         return True
 
     def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[Any, StatusRecord | None]]:
-        """Return it as it is kept now, and the record; ``marks`` are those of the caller's own records."""
+        """Return this value as it is now, and the record. ``marks`` are the marks of the caller's own records."""
 
     def seen_elsewhere(self, marks: tuple[Mark, ...]) -> Steps[StatusRecord | None]:
-        """Return the record while another program has the queue open; ``None`` if not all of it is seen."""
+        """Return the record while another program has the queue open; ``None`` if not all of the record is visible."""
 
     def got_first(self) -> Steps[Any]:
         """Get the record at the beginning of a unit of work."""
@@ -42,30 +42,30 @@ class Kept(Protocol):
         return self
 
     def replaced(self, record: StatusRecord, *, ends_chain: bool = False) -> Steps[Any]:
-        """Put ``record`` in its place; ``ends_chain``: so that the next unit of work can remove it."""
+        """Put ``record`` in place of the present record. With ``ends_chain``, the next unit of work can remove the new record."""
 
     def removed(self) -> Steps[Any]:
-        """Remove it."""
+        """Remove the record."""
         yield from ()
         return self
 
     def checked(self) -> Steps[None]:
-        """Check that it is there, and stays there."""
+        """Check that the record is on the queue, and does not expire."""
         yield from ()
 
     def after_commit(self) -> Any:
-        """Return what the commit leaves."""
+        """Return this value as it is after a commit."""
 
 
 class PendingCommit(NamedTuple):
     """A commit that is under way.
 
     Attributes:
-        record: that it leaves; ``None`` if it removes the record.
-        position: in the group after it.
-        unit: the counts of the unit of work, if it has messages; to be told.
+        record: the record that the commit leaves; ``None`` if it removes the record.
+        position: the position in the group after the commit.
+        unit: the owner's part of the unit of work, if it has messages; for reports about the commit.
         reason: MQCMIT's reason code if its answer was lost; else 0.
-        ends_chain: whether a chain of segments ends with the record.
+        ends_chain: whether the record ends a chain of segments.
     """
 
     record: StatusRecord | None
@@ -76,18 +76,18 @@ class PendingCommit(NamedTuple):
 
 
 class Ownership(NamedTuple):
-    """What an owner knows of its name. It is always replaced as a whole.
+    """What an owner knows about its name.
 
     Attributes:
-        expected: by which it recognises its own record.
-        owner_id: its identity; no other instance has it.
+        expected: the fields by which the owner recognises its own record.
+        owner_id: the owner's unique identity.
         epoch: how many owners the record has had, including this one.
         kept: the record on its queue, after the last known commit.
-        record: of the last known commit; ``None`` if there is none.
-        position: in the group by that; ``AT_START`` between groups. It also says whether the queue handle retains it.
+        record: the record of the last known commit; ``None`` if there is none.
+        position: the position in the group after that commit, and whether the handle retains it; ``AT_START`` between groups.
         pending: the last commit that was begun, until its outcome is known.
-        in_unit: the record as the open unit of work sees it, if it was got first.
-        is_closing: whether this owner ends, so that it does no harm if its record is gone.
+        in_unit: the record as the open unit of work sees it, if the record was got at the beginning of that unit.
+        is_closing: whether this owner is ending, so that a missing record does no harm.
     """
 
     expected: Expectations
@@ -107,7 +107,7 @@ class Ownership(NamedTuple):
 
     @property
     def marks(self) -> tuple[Mark, ...]:
-        """The marks that a record of its own can have."""
+        """The marks that this owner's own record can have."""
         pending = self.pending.record if self.pending is not None else None
         return tuple(record.mark for record in (pending, self.record) if record is not None)
 
@@ -117,7 +117,7 @@ Endings = tuple[PendingCommit | None, ...]
 
 
 class Verdict(NamedTuple):
-    """What became of one owner's last commit: what was known before, the outcome, and what is known now."""
+    """The outcome of one owner's last commit, what was known before, and what is known now."""
 
     before: Ownership
     outcome: CommitOutcome
@@ -125,7 +125,7 @@ class Verdict(NamedTuple):
 
 
 class NotOurs(Refused):
-    """The record that was found is another program's, or of another queue or queue manager."""
+    """The record found belongs to another program, or to another queue or queue manager."""
 
     def __init__(self, queue: str, mismatch: Mismatch) -> None:
         super().__init__(queue)
@@ -133,7 +133,7 @@ class NotOurs(Refused):
 
 
 class Replaced(Refused):
-    """Another instance has taken over the name. ``holder``: its record, if one was seen."""
+    """Another instance has taken over the name. ``holder``: the other instance's record, if it was seen."""
 
     def __init__(self, ownership: Ownership, holder: StatusRecord | None) -> None:
         super().__init__(ownership.kept.queue)

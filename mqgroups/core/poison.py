@@ -1,21 +1,21 @@
 """Finds the message that makes its consumer fail, by backout counts and by processing a suspect alone.
 
-When a unit of work is backed out, the backout count of every message in it rises, also of those that are not to blame (IBM MQ,
+When a unit of work is backed out, the backout count of every message in it rises, even if the message is not to blame (IBM MQ,
 "Messages that are backed out"). So a count that has reached the queue's threshold proves nothing by itself. Such a message is a
-suspect: it is processed in a unit of work of its own. Before that its count is written into the status record. If the count is
-higher the next time, it rose for this message alone; but one rise may also be a kill, or a call that failed when the application
-was through with the message. So it takes two.
+suspect, and is processed in a unit of work of its own. Before that its count is written into the status record. If the count is
+higher the next time, it has risen for this message alone. One rise may still come from a kill, or from a call that failed after
+the application had processed the message. So two rises are needed.
 
     backout count                            means
     below the threshold                      process as usual
     at or above it, not in the record yet    suspect: back out, commit the messages before it, write the record, get it alone
     as in the record, or higher by one       process it alone
     higher by two or more                    poison
-    higher, and a call failed                suspect still, with the new count: it rose without the application
-    higher, but this consumer has not given  process it alone: other consumers of the queue have suspected it too, and each of
-    it to the application twice since        them has backed it out before it wrote its record
+    higher, and a call failed                suspect still, with the new count, which rose without the application
+    higher, but this consumer has not given  process it alone, because other consumers of the queue have suspected it too, and
+    it to the application twice since        each consumer has backed it out before writing its own record
 
-A message in no group has no GroupId, and its number is always 1, so it is known by its MsgId.
+A message in no group has no GroupId, and its number is always 1. So only its MsgId identifies it.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from enum import Enum
 
 from mqgroups.core.model import GROUP_ID_NONE
 
-# How often a message has to fail alone.
+# How often a message must fail alone to be proved poison.
 PROOF = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A message that is processed alone: its group and its MsgId (24 bytes), its number, and its backout count before that."""
+    """A message to process alone: its GroupId and MsgId (24 bytes each), its number, and its backout count before that."""
 
     group_id: bytes
     msg_seq_number: int
@@ -39,7 +39,7 @@ class Suspect:
     msg_id: bytes
 
     def is_message(self, group_id: bytes, msg_seq_number: int, msg_id: bytes) -> bool:
-        """Whether this is the message. In a group, MsgIds are not compared: each segment of a message has its own."""
+        """Return whether this is the suspect. In a group, MsgIds are not compared, because each segment has its own."""
         is_same = (group_id, msg_seq_number) == (self.group_id, self.msg_seq_number)
         return is_same and (group_id != GROUP_ID_NONE or msg_id == self.msg_id)
 
@@ -67,10 +67,10 @@ def treatment(
     """Return what to do with a message that was got.
 
     Args:
-        group_id, msg_seq_number, msg_id, backout_count: of the message.
-        threshold: 1 or more.
-        suspect: of the status record.
-        tries: how often the application can have failed at the suspect since that record; ``PROOF`` if only the count can tell.
+        group_id, msg_seq_number, msg_id, backout_count: fields of the message's MQMD.
+        threshold: the queue's BOTHRESH, 1 or more.
+        suspect: the suspect in the status record.
+        tries: how often the application can have failed at the suspect since that record; ``PROOF`` if unknown.
         call_failed: whether a failed call, and not the application, has backed the suspect out since that record.
     """
     if backout_count < threshold:

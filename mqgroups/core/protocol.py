@@ -1,50 +1,50 @@
 """The ownership protocol: what the owner of a name does, from its start to its end, and after a lost connection.
 
-Theory of operation. A name's status record says where its group stands. It is in the same unit of work as the messages that it
-describes, so it is also the only truth about a commit that had no answer. The status queue is open exclusively from an owner's
-start to its end, and from the commit of its claim on the owner's record is there:
+Theory of operation. A name's status record says how much of its group is committed. The record is in the same unit of work as
+the messages that it describes, so it also proves the outcome of a commit that had no answer. The status queue is open exclusively
+from an owner's start to its end. After the commit of the claim, the owner's record is on that queue:
 
                     found, claimed              unit_ended
         nothing ───────────────────► owning ──────────────────► owning, one unit of work further
                                       │  ▲
          a call is lost, or the       │  │ settled: committed, or backed out
          program is interrupted       ▼  │
-                                    in doubt ─────────────────► name lost: somebody else's record is there; the owner ends
+                                    in doubt ─────────────────► name lost: another owner's record is there; this owner ends
                     closed
         owning ───────────────────────────────────────────────► nothing; or the record, if it is still needed
 
-* ``found`` reads the record, and refuses another program's. ``claimed`` puts one with this owner's identity in its place, in a
-  unit of work of its own. Until that is committed nothing is this owner's, so a claim that is lost is begun again from ``found``.
+* ``found`` reads the record, and refuses a record of another program. ``claimed`` replaces it by a record with this owner's
+  identity, in a separate unit of work. Before that commit the name is not this owner's, so a lost claim restarts from ``found``.
 * ``unit_ended`` replaces the record in the unit of work of the messages, and commits. First it remembers what it is about to
-  commit (``PendingCommit``). That is forgotten when it returns, or when ``settled`` has read the record.
-* **After a lost MQCMIT** nothing is repeated before its outcome is known. The units of work connect to the same queue manager
-  and run ``settled``, again and again until their patience ends (``reconnect_wait_s``). ``settled`` backs out and opens the
-  status queue exclusively: if that succeeds, nobody else has it, and the old connection is gone. It reads the record, waiting
-  while a unit of work hides it, and compares its mark. The mark of the pending record: committed. The mark of the record
-  before: backed out, and the owner puts or gets its messages again. Any other mark, or none: another instance has the name, and
-  this one ends (but see ``closed``). If the patience ends first, the application gets CommitOutcomeUnknown, and the next start
-  of the name reads the record. The same is done after any other call that was lost, and after an interruption anywhere: the
-  outcome is then derived only from what was remembered and from the record. A call that the queue manager refuses is not in
-  doubt: the unit of work is backed out.
-* ``closed`` removes a record that is no longer needed: one without an unfinished group, a suspect and a checkpoint. If
-  the record is gone already, or another owner's, the removal counts as done.
+  commit (``PendingCommit``). This is forgotten when ``unit_ended`` returns, or when ``settled`` has read the record.
+* **After a lost MQCMIT** nothing is repeated before its outcome is known. ``UnitsOfWork`` connects to the same queue manager and
+  runs ``settled`` again and again, for up to ``reconnect_wait_s``. ``settled`` backs out and opens the status queue exclusively.
+  If that succeeds, no other program has the queue, and the old connection is gone. ``settled`` then reads the record, waits while
+  a unit of work hides it, and compares its mark. The mark of the pending record means that the commit took effect. The mark of
+  the record before means that the unit of work was backed out, so the owner puts or gets its messages again. Any other mark, or
+  no record, means that another instance has the name, and this one ends (but see ``closed``). If that time ends first, the
+  application gets CommitOutcomeUnknown, and the next start of the name reads the record. The same is done after any other lost
+  call, and after an interruption anywhere. The outcome is then derived only from what was remembered and from the record. A call
+  that the queue manager refuses is not in doubt, and the unit of work is backed out.
+* ``closed`` removes a record that is no longer needed (``StatusRecord.is_needed`` is false). If the record is gone already, or
+  belongs to another owner, the removal counts as done.
 
-A producer or a consumer is one owner. A pipe is two, its consumer and its producer in this order, with one unit of work: both
-records are read before anything is concluded from either, and if one name is lost, both are. All functions take and return the
-ownerships of all owners, always in the same order.
+A producer or a consumer is one owner. A pipe is two, its consumer and its producer in this order, with one unit of work. Both
+records are read before anything is concluded from either. If one name is lost, the other is given up too. All functions take and
+return the ownerships of all owners, always in the same order.
 
-**A connection that the application uses too** may be committed or backed out by it at any moment. So there the record is got at
-the beginning of a unit of work (``unit_begun``), and after each commit it is checked that it is on the queue (``checks``): if the
-application has ended the unit of work early, it is not.
+**On a connection that the application uses too**, the application can commit or back out at any moment. So the record is got at
+the beginning of a unit of work (``unit_begun``), and each commit is followed by a check that the record is on the queue
+(``checks``). If the application has ended the unit of work early, the record is not there.
 
-kept, in_unit    how the record lies on its queue: after the last commit, and as the open unit of work sees it if it was got first
-mark             what makes a record known again: its unit of work, owner and epoch; ``own.marks`` are those that it can have now
+kept, in_unit    the record on its queue: after the last commit, and as the open unit of work sees it if it was got first
+mark             identifies a record: unit of work, owner and epoch; ``own.marks`` are the marks that an owner's record can have
 anchor           a message that is on the queue as long as a record is; it shows that a hidden record exists (decision 17)
 units of work    decide when each function is called, and how often (``status/units_of_work.py``)
 performer        makes the calls that the generators ask for, on the status queues (``status/performer.py``)
 
-Each function with steps is a generator: it yields a call and is sent its answer (``core/steps.py``). It knows no MQI, clock or
-log. What it needs to go on after any yield is in immutable values, so that every interleaving can be explored.
+Each function that returns ``Steps`` is a generator. It yields a call and is sent the answer (``core/steps.py``). It uses no MQI,
+clock or log. All its state is in immutable values, so that tests can explore every interleaving.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ from mqgroups.core.steps import (
 
 
 def found(kept: Kept, expected: Expectations, owner_id: str) -> Steps[Ownership]:
-    """Read the record of a name. Nothing is changed, and nothing belongs to this owner yet."""
+    """Read the record of a name. Nothing is changed, and the name does not belong to this owner yet."""
     kept, record = yield from kept.read()
     if record is None:
         return Ownership(expected, owner_id, 1, kept, None, AT_START)
@@ -101,7 +101,7 @@ def found(kept: Kept, expected: Expectations, owner_id: str) -> Steps[Ownership]
 
 
 def claimed(ownerships: Ownerships) -> Steps[Ownerships]:
-    """Replace the records by the owners' own, in one unit of work. From then on the names belong to these owners."""
+    """Replace the records by the owners' own records, in one unit of work. Then the names belong to these owners."""
     yield Begin()
     return (yield from unit_ended(ownerships, tuple(map(_claim, ownerships)), checks=True))
 
@@ -118,24 +118,24 @@ def _claim(own: Ownership) -> PendingCommit:
 
 
 def unit_begun(ownerships: Ownerships) -> Steps[Ownerships]:
-    """Get the records first, on a connection that the application uses too."""
+    """Get the records at the beginning of a unit of work, on a connection that the application uses too."""
     after: Ownerships = ()
     for own in ownerships:
-        # The unit of work may be begun already, though no message was put or got in it.
+        # The unit of work may have begun already, although no message was put or got in it.
         in_unit = yield from (own.in_unit or own.kept).got_first()
         after = (*after, own._replace(in_unit=in_unit))
     return after
 
 
 def unit_ended(ownerships: Ownerships, endings: Endings, *, checks: bool = False) -> Steps[Ownerships]:
-    """Replace or remove the records of owners with an ending (``None``: the record stays as it is), and commit.
+    """Replace or remove the owners' records, and commit. An owner whose ending is ``None`` keeps its record.
 
     ``checks``: whether to check, after the commit, that the records are on their queues, and committed.
     """
     pending = tuple(map(_with_pending, ownerships, endings))
     yield Remember(pending)
     after: Ownerships = ()
-    # Backwards: the record of a pipe's producer directly follows its messages.
+    # In reverse order, so that the record of a pipe's producer directly follows its messages.
     for own in pending[::-1]:
         kept = own.in_unit or own.kept
         if own.pending is None:
@@ -179,14 +179,14 @@ def _all_in_doubt(ownerships: Ownerships, reason: int) -> Ownerships:
 
 
 def in_doubt(own: Ownership, reason: int) -> Ownership:
-    """Return an ownership whose commit under way had no answer, with the reason code of that."""
+    """Return an ownership that keeps ``reason``, the reason code of its commit that had no answer."""
     return own if own.pending is None else own._replace(pending=own.pending._replace(reason=reason))
 
 
 def noted(
     ownerships: Ownerships, records: tuple[StatusRecord | None, ...], *, checks: bool = False
 ) -> Steps[Ownerships]:
-    """Change what records say besides the position, such as a checkpoint, in a unit of work of their own."""
+    """Change what records say besides the position, such as a checkpoint, in a separate unit of work."""
     yield Begin()
     endings = tuple(
         None if record is None else PendingCommit(record, own.position)
@@ -199,16 +199,16 @@ def noted(
 
 
 def settled(ownerships: Ownerships) -> Steps[tuple[Verdict, ...]]:
-    """Find out what became of the last commit of each owner; one try. A unit of work that is still open is backed out."""
+    """Find out, in one try, the outcome of each owner's last commit. An open unit of work is backed out."""
     yield BackOut()
     opened = tuple(own._replace(in_unit=None) for own in ownerships)
     for number, own in enumerate(opened):
         was_lost = yield from _opened_again(own)
         if was_lost:
-            # The data queue gets a fresh handle too, at whichever of the two positions the group is.
+            # The data queue gets a fresh handle too, which retains neither of the two positions.
             opened = (*opened[:number], _on_fresh_handle(own), *opened[number + 1 :])
             yield Remember(opened)
-    # All records are read before anything is concluded: if the connection is lost once more, all owners can start over.
+    # All records are read before anything is concluded, so all owners can start over if the connection is lost once more.
     verdicts: tuple[Verdict, ...] = ()
     for own in opened:
         kept, record = yield from own.kept.read(own.marks)
@@ -223,8 +223,8 @@ def _opened_again(own: Ownership) -> Steps[bool]:
     try:
         was_lost: bool = yield OpenAgain(own.kept.queue)
     except InUse:
-        # The old connection is not gone yet; or another instance has the name already. That one has read this owner's record,
-        # so its epoch is higher. An earlier owner's record may be seen too, if its removal was backed out: its epoch is not.
+        # Either the old connection is not gone yet, or another instance has the name already. That instance has read this
+        # owner's record, so its epoch is higher. An earlier owner's record, whose removal was backed out, has no higher epoch.
         holder = yield from own.kept.seen_elsewhere(own.marks)
         if holder is not None and holder.epoch > own.epoch:
             raise Replaced(own, holder) from None
@@ -246,7 +246,7 @@ def _verdict(own: Ownership, kept: Kept, record: StatusRecord | None) -> Verdict
     after = before if pending is None else pending.record
     mark = _mark(record)
     if own.is_closing and mark not in own.marks:
-        # Its last record is gone, as it should be. A record of another owner does not matter then.
+        # The closing owner's record is gone, as it should be. Another owner's record does not matter then.
         return Verdict(
             own, CommitOutcome.COMMITTED, own._replace(kept=kept, record=None, position=AT_START, pending=None)
         )
@@ -269,8 +269,8 @@ def _mark(record: StatusRecord | None) -> Mark | None:
 def closed(ownerships: Ownerships, *, checks: bool = False) -> Steps[Ownerships]:
     """Remove the records that are no longer needed, each with its anchor, in one unit of work.
 
-    A chain of segments is first ended by a last segment, in a unit of work of its own, because a unit of work cannot get what it
-    has put itself. If a call is lost, ``settled`` finds out which records are left, and this is called again.
+    A chain of segments is first ended by a last segment, in a separate unit of work, because a unit of work cannot get what it
+    has put itself. If a call is lost, ``settled`` finds out which records are left, and this function is called again.
     """
     ownerships = tuple(own._replace(is_closing=own.is_closing or _is_unneeded(own)) for own in ownerships)
     yield Remember(ownerships)
@@ -296,7 +296,7 @@ def _is_unneeded(own: Ownership) -> bool:
 
 
 def taken_away(kept: Kept) -> Steps[None]:
-    """Remove a record that nobody needs, for an operator."""
+    """Remove a record that nobody needs, on behalf of an operator."""
     yield Begin()
     yield from kept.removed()
     yield Commit()

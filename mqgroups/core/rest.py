@@ -1,6 +1,6 @@
-"""The rest of a group whose next message does not arrive: what lies on the queue behind the position.
+"""The rest of a group whose next message does not arrive: the messages on the queue behind the position.
 
-Logical order does not show these messages, so they are found by browsing. Not here: when to look (``get/getter.py``).
+Logical order does not show these messages, so they are found by browsing. Not here: when to browse (``get/getter.py``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mqgroups.core.group import GroupPosition
 
 
 class Left(NamedTuple):
-    """A physical message on the queue: its place in the group, its MsgId (24 bytes), and the length of its data."""
+    """A physical message of the rest: its place in the group, its MsgId (24 bytes), and the length of its data."""
 
     msg_seq_number: int
     offset: int
@@ -24,9 +24,9 @@ Rest: TypeAlias = tuple[Left, ...]
 
 
 def rest_behind(position: GroupPosition, found: Iterable[Left]) -> Rest:
-    """Return the messages whose numbers are higher than that of ``position``, in the order of the group.
+    """Return the messages with higher numbers than ``position``, in the order of the group.
 
-    The others in ``found`` are not of this group, although they have its GroupId: another group with the same GroupId begins
-    with number 1 again. Segments of the next message are part of the rest; without all of them it is not delivered.
+    The other messages in ``found`` have the same GroupId, but belong to another group, which begins with number 1 again. Segments
+    of the next message are part of the rest, because that message is not delivered until all its segments are there.
     """
     return tuple(sorted(each for each in found if each.msg_seq_number > position.msg_seq_number))

@@ -1,6 +1,6 @@
-"""A position in a group that moves on by whole messages: so many messages behind another position.
+"""A position in a group, kept as a number of whole messages after another position.
 
-In a run of like messages only a number changes. The putter and the cursor of a getter keep their position like this.
+In a run of like messages only that number changes. The putter and the getter's cursor keep their positions like this.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from mqgroups.core.group import GroupPosition, after_messages
 
 
 class Run:
-    """A position in a group: ``ahead`` messages behind ``base``."""
+    """A position in a group: ``ahead`` messages after ``base``."""
 
     __slots__ = ("ahead", "base")
 

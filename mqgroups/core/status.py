@@ -1,6 +1,6 @@
 """The status record: how much of a group is committed. It is put in the same unit of work as the messages that it counts.
 
-As a value it is a ``StatusRecord``; as a message it is ASCII JSON in a fixed envelope:
+In Python it is a ``StatusRecord``. As a message it is ASCII JSON in a fixed envelope:
 
     {"sha256":"<64 hex digits>","checkpoint":...,"epoch":...,...,"unit_of_work":...}
 
@@ -8,13 +8,12 @@ The digest covers all bytes after it, and the envelope itself is compared litera
 or another program's message is therefore found before any field is read. The envelope is the same in every schema version;
 ``schema`` says how to read its content.
 
-A correct digest proves that nothing was damaged, not that this package wrote the record. So the type and range of every field
-are checked as well. An unknown field, a missing one, or another ``schema`` means another version of mqgroups. Such a record is
-valid, and no error tells an operator to remove it.
+A correct digest proves that nothing was damaged, not that this package wrote the record. So the type and range of every field are
+checked as well. An unknown field, a missing one, or another ``schema`` means another version of mqgroups. Such a record is valid,
+and no error tells an operator to remove it.
 
-A field of a later version that its readers must know has any other name, and older versions refuse the record. One that they
-need not know is called ``optional_...``: they pass over it, and their own record leaves it out. A version that adds a field gives
-it a default, for records that were written before.
+A later version can add a field in two ways. Older versions ignore a field called ``optional_...``, and their own records leave it
+out. If a field has any other name, older versions refuse the record. Each new field has a default, for older records.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from mqgroups.core.model import (
 from mqgroups.core.poison import Suspect
 
 SCHEMA = 1
-# A field of a later version that its reader need not know.
+# The prefix for fields of a later version that readers need not know.
 OPTIONAL = "optional_"
 # The form of times in records, UTC.
 TIME_UTC = "%Y-%m-%dT%H:%M:%SZ"
@@ -65,18 +64,18 @@ _DIGEST_LENGTH = 64
 _NECK = b'",'
 _BODY_AT = len(_HEAD) + _DIGEST_LENGTH + len(_NECK)
 
-# Well below Python's own limits, which a program can change: the depth of its stack, and the digits of an int.
+# Well below Python's own limits for the depth of the stack and the digits of an int, which a program can change.
 _DEEPEST = 100
 _LONGEST_INT_BITS = 2048
 _HIGHEST_COUNT = 2**63 - 1
 _LONGEST_SHOWN = 100
-# A queue manager's identifier: its name and a time. A blank for an hour of one digit; nobody has seen all of them.
+# A QMID is a queue manager's name and a time, with a blank if the hour has one digit. Other forms may exist.
 _NOT_IN_IDENTIFIERS = re.compile(r"[^A-Za-z0-9./_%: -]")
 _NOT_PRINTABLE_ASCII = re.compile(r"[^ -~]")
 
 
 class RecordState(Enum):
-    """The state of the record's group: none yet, unfinished, or ended. An anchor has no group; it says that a record exists."""
+    """The state of the record's group: none yet, unfinished, or ended. An anchor has no group; it shows that a record exists."""
 
     IDLE = "idle"
     IN_GROUP = "in group"
@@ -102,11 +101,11 @@ class RecordRejected(ValueError):
 
 
 class Done(NamedTuple):
-    """The last group with a name that a producer completed.
+    """The last named group that a producer completed.
 
     Attributes:
-        properties: the group's, its name among them.
-        messages: how many it has.
+        properties: the group's properties, including its name.
+        messages: the number of its messages.
         time_utc: when its last unit of work was about to be committed, by this machine's clock: ``2026-11-28T21:50:00Z``.
     """
 
@@ -121,7 +120,7 @@ class Done(NamedTuple):
 
 
 class Outgoing(NamedTuple):
-    """How much of a pipe's outgoing group is committed: ``GROUP_ID_NONE`` and 0 if none is begun."""
+    """How much of a pipe's outgoing group is committed: ``GROUP_ID_NONE`` and 0 if no group is begun."""
 
     group_id: bytes = GROUP_ID_NONE
     msg_seq_number: int = 0
@@ -129,7 +128,7 @@ class Outgoing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StatusRecord:
-    """How much of a group is committed, and who owns the name."""
+    """A record of how much of a group is committed, and of who owns the producer's or consumer's name."""
 
     role: Role
     """Whether the record belongs to a producer or to a consumer."""
@@ -190,8 +189,8 @@ class StatusRecord:
     def mark(self) -> Mark:
         """Owner, epoch and unit of work.
 
-        No two units of work with messages leave records with the same mark. A record that is put again without messages, with
-        another note or to end a chain, keeps its mark.
+        No two units of work with messages leave records with the same mark. A record keeps its mark if it is put again without
+        messages, to change its note or to end a chain.
         """
         return self.owner_id, self.epoch, self.unit_of_work
 
@@ -202,7 +201,7 @@ _as_json = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=Fal
 
 
 def encode(record: StatusRecord) -> bytes:
-    """Return the record as message data; raises as ``check_checkpoint``. Equal records give equal bytes."""
+    """Return the record as message data; raises the errors of ``check_checkpoint``. Equal records give equal bytes."""
     values: dict[str, Any] = dict(zip(_NAMES, _values(record), strict=True))
     values["schema"] = SCHEMA
     values["role"] = record.role.value
@@ -224,7 +223,7 @@ def encode(record: StatusRecord) -> bytes:
 
 
 def decode(data: bytes) -> StatusRecord:
-    """Return the record in message data; raises RecordRejected if that is damaged, or no status record of this version."""
+    """Return the record in message data. Raises RecordRejected if the data are damaged, or are no record of this version."""
     body = data[_BODY_AT:]
     if not data.startswith(_HEAD) or data[_BODY_AT - len(_NECK) : _BODY_AT] != _NECK:
         raise _corrupt(f"{len(data)} bytes that do not start like a status record")
@@ -250,15 +249,15 @@ def decode(data: bytes) -> StatusRecord:
 
 
 def has_name_of_owner(record: StatusRecord) -> bool:
-    """Whether the record's name can be that of a producer or consumer, which is part of the name of its status queue."""
+    """Return whether the record's name can be a producer's or consumer's, and so part of the name of a status queue."""
     return 0 < len(record.name) <= MAX_NAME_LENGTH and not NOT_IN_MQ_NAMES.search(record.name)
 
 
 def check_checkpoint(checkpoint: Checkpoint) -> None:
-    """Refuse a checkpoint that a record would not return unchanged.
+    """Raise TypeError or ValueError for a checkpoint that a record would not return unchanged.
 
-    A tuple would be returned as a list and the key 1 as ``"1"``; NaN does not equal itself; half of a surrogate pair cannot be
-    read by other programs. The message of the TypeError or ValueError says why, and does not show the checkpoint.
+    A tuple would be returned as a list, and the key 1 as ``"1"``. NaN does not equal itself. Other programs cannot read half of a
+    surrogate pair. The error text gives the reason, and does not show the checkpoint.
     """
     if checkpoint is not None and not isinstance(checkpoint, bytes):
         _check_json(checkpoint, 0)
@@ -345,7 +344,7 @@ def _from_values(values: dict[str, Any]) -> StatusRecord:
 
 def _integer(least: int, most: int) -> Callable[[Any], int]:
     def read(value: Any) -> int:
-        # Not isinstance: a bool is an int to Python, but not here.
+        # isinstance would accept a bool as an int.
         if type(value) is not int or not least <= value <= most:
             raise ValueError
         return value
@@ -380,7 +379,7 @@ def _persistence(value: Any) -> Persistence:
 
 def _24_bytes(value: Any) -> bytes:
     identifier = bytes.fromhex(_text(value))
-    # Only the form that encode writes: fromhex also accepts blanks and capital letters.
+    # Accept only the form that encode writes. fromhex also accepts blanks and capital letters.
     if len(identifier) != GROUP_ID_LENGTH or identifier.hex() != value:
         raise ValueError
     return identifier
@@ -487,7 +486,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
 
 
 def _written_by(values: dict[str, Any]) -> str:
-    """Return who has written a record that this version cannot read, if it says that as this version does."""
+    """Return the end of a sentence that names the writer of an unreadable record; empty if the writer is unknown."""
     writer = values.get("owner_id")
     _, _, version = writer.partition(" ") if isinstance(writer, str) else ("", "", "")
     return f", written by {shown(version)}" if version else ""

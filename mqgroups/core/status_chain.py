@@ -1,10 +1,10 @@
 """Stores status records on their queue: as messages or as segments, each with an anchor.
 
 There are two layouts: each record is a message of its own, or the records are segments of one logical message (a chain).
-Replacing a message takes MQGET and MQPUT. Adding a segment takes MQPUT alone: the last segment is the current record (IBM MQ,
-"Putting and getting a group that spans units of work", the note). A chain can be removed only after its last segment is put with
-MQMF_LAST_SEGMENT and committed, because a unit of work cannot get its own uncommitted puts. So one unit of work ends the chain,
-and the next one gets it whole and puts the first segment of a new chain:
+Replacing a message takes MQGET and MQPUT. Adding a segment takes only MQPUT, because the last segment is the current record (IBM
+MQ, "Putting and getting a group that spans units of work", the note). A chain can be removed only after its last segment is put
+with MQMF_LAST_SEGMENT and committed, because a unit of work cannot get its own uncommitted puts. So one unit of work ends the
+chain. The next one gets the whole chain and puts the first segment of a new chain:
 
     on the queue            to put the next record                              then on the queue
     nothing                 put a message; or a first segment                   a message; or an open chain
@@ -13,21 +13,20 @@ and the next one gets it whole and puts the first segment of a new chain:
     an open chain, long     put the last segment                                an ended chain
     an ended chain          get it whole; then as for nothing                   a message; or an open chain
 
-An owner that starts may find either layout, whichever its predecessor used. If its own records are messages, it ends a chain
-that it finds.
+A starting owner finds the layout that its predecessor used. If its own records are messages, it ends a chain that it finds.
 
-**Anchors.** A unit of work that replaces a record hides it. An empty queue would therefore prove nothing: the unit of work of a
-dead owner may not be backed out yet. The queue's depth does not show that (messages got in a unit of work do not count in
-IBM MQ, "CurrentQDepth"). Open handles do not show it either (IBM does not document whether a lost connection loses
-its handles before or after its unit of work is backed out). So each record has an anchor: a second message, put together with
-the first record, and got only in the unit of work that removes the record for good. A record's CorrelId is its anchor's MsgId.
-An anchor without a visible record means that a unit of work hides the record: wait.
+**Anchors.** A unit of work that replaces a record hides it. An empty queue would therefore prove nothing, because a dead owner's
+unit of work may not be backed out yet. The queue's depth does not show that (messages got in a unit of work do not count in IBM
+MQ, "CurrentQDepth"). Open handles do not show it either (IBM does not document whether a lost connection loses its handles before
+or after its unit of work is backed out). So each record has an anchor: a second message, put together with the first record, and
+got only in the unit of work that removes the record for good. A record's CorrelId is its anchor's MsgId. An anchor without a
+visible record means that a unit of work hides the record, so the reader waits.
 
-The unit of work that removes the record for good hides both. If it is backed out late, an owner that starts meanwhile sees an
-empty queue and puts a new record; then the old record and anchor reappear beside the new ones, perhaps during a browse. Only a
-record that is no longer needed (``StatusRecord.is_needed`` is false) is removed for good. So such a record beside another one is
-a leftover, and the next claim removes it. A browse that saw a record without its anchor, or a chain without its beginning, is
-repeated; its result counts only if both browses see the same.
+The unit of work that removes the record for good hides record and anchor. If this unit of work is backed out late, a starting
+owner meanwhile sees an empty queue and puts a new record. Then the old record and anchor reappear beside the new ones, perhaps
+during a browse. Only a record that is no longer needed (``StatusRecord.is_needed`` is false) is removed for good. So such a
+record beside another one is a leftover, and the next claim removes it. A browse that sees a record without its anchor, or a chain
+without its beginning, is repeated. The result counts only if both browses see the same.
 """
 
 from __future__ import annotations
@@ -39,11 +38,11 @@ from typing import NamedTuple
 from mqgroups.core.model import GROUP_ID_NONE, MsgFlag
 from mqgroups.core.status import Mark, RecordState, StatusRecord
 
-# A chain ends when it has this many segments or bytes: MQGMO_COMPLETE_MSG gets them in one unit of work and one buffer, and an
-# owner that starts reads them all.
+# A chain ends when it has this many segments or bytes, because MQGMO_COMPLETE_MSG gets all of them in one unit of work and one
+# buffer, and a starting owner reads all of them.
 MOST_SEGMENTS = 32
 MOST_BYTES = 262_144
-# Looked up once: to look up a member of an enum takes long.
+# Looked up once, because looking up a member of an enum takes long.
 _NO_FLAGS = MsgFlag.NONE
 
 
@@ -51,8 +50,8 @@ _NO_FLAGS = MsgFlag.NONE
 class FoundMessage:
     """A message on a status queue: its identifiers, its place in a chain, its length in bytes, and the record in it.
 
-    ``expires``: whether it has an expiry, because the queue limited it when the message was put. ``user``: its UserIdentifier;
-    ``is_own``: whether the reader itself has put records under this user.
+    ``expires``: whether the message expires, because the queue limited its expiry. ``user``: its UserIdentifier. ``is_own``:
+    whether the reader itself has put records under this user.
     """
 
     msg_id: bytes
@@ -72,8 +71,8 @@ class StoredRecord:
     """A record on a status queue: a message, or a chain of segments.
 
     Attributes:
-        msg_id: of the message, or of the chain's last segment.
-        group_id: of the chain; ``GROUP_ID_NONE`` for a message that is not a segment.
+        msg_id: the MsgId of the message, or of the chain's last segment.
+        group_id: the GroupId of the chain; ``GROUP_ID_NONE`` for a message that is not a segment.
         segments, length: the number of segments in the chain, and its length in bytes.
         ended: whether the chain's last segment has MQMF_LAST_SEGMENT.
     """
@@ -86,13 +85,13 @@ class StoredRecord:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is a chain that has not ended."""
+        """Whether this is a chain that has not ended."""
         return self.segments > 0 and not self.ended
 
 
 @dataclass(frozen=True, slots=True)
 class RecordPut:
-    """How to put the next record. If ``takes``, get the old record first."""
+    """How to put the next record. If ``takes`` is true, the old record is got first."""
 
     takes: bool
     group_id: bytes = GROUP_ID_NONE
@@ -106,7 +105,7 @@ class RecordPut:
 
 
 class Pair(NamedTuple):
-    """A record and the MsgId of its anchor; ``None`` if it has none."""
+    """A record, and the MsgId of its anchor (``None`` if it has no anchor)."""
 
     stored: StoredRecord
     anchor: bytes | None
@@ -118,7 +117,7 @@ class QueueContents:
 
     Attributes:
         stored: the current record; ``None`` if there is none.
-        anchor: the MsgId of its anchor; ``None`` if it has none.
+        anchor: the MsgId of the current record's anchor; ``None`` if there is none.
         leftovers: other records, which are no longer needed.
     """
 
@@ -138,23 +137,23 @@ class ChainBroken(ValueError):
 
 
 class RecordHidden(Exception):
-    """There is an anchor without its record: a unit of work hides the record."""
+    """An anchor has no visible record, because a unit of work hides the record."""
 
 
 class LookAgain(Exception):
-    """There is a record without its anchor. The anchor may have reappeared behind the browse cursor: browse again."""
+    """A record has no visible anchor. The anchor may have reappeared behind the browse cursor, so browse again."""
 
 
 def users_of_records(messages: Sequence[FoundMessage]) -> list[str]:
     """Return the users who have put the records, each once, in physical order.
 
-    Anchors do not count: an anchor only says that there is a record, so a forged one makes a start wait, and no more.
+    Anchors do not count. An anchor only says that there is a record, so a forged anchor can only make a start wait.
     """
     return list(dict.fromkeys(each.user for each in messages if each.record.state is not RecordState.ANCHOR))
 
 
 def strangers(messages: Sequence[FoundMessage], user: str) -> list[FoundMessage]:
-    """Return the records that other users than ``user`` have put, and the anchors that only these have."""
+    """Return the records that users other than ``user`` have put, and the anchors that belong only to these records."""
     records = [each for each in messages if each.record.state is not RecordState.ANCHOR]
     own = {each.correl_id for each in records if each.user == user}
     strange = [each for each in records if each.user != user]
@@ -168,7 +167,7 @@ def contents_of(
     """Return the records on a status queue, and the content of the current one.
 
     The current record is the one that is still needed (``is_needed``); otherwise the one whose mark comes first in ``marks``;
-    otherwise the one with the highest epoch, unit of work in it, and a checkpoint.
+    otherwise the one with the highest epoch. Equal epochs are decided by the higher unit of work, then by a checkpoint.
 
     Args:
         marks: the marks of the caller's own records.
@@ -176,7 +175,7 @@ def contents_of(
 
     Raises:
         RecordHidden: there is an anchor without its record.
-        LookAgain: there is a record without its anchor, and it was not seen twice.
+        LookAgain: there is a record without its anchor, and ``seen_twice`` is false.
         ChainBroken: more than one record is still needed, or a chain lacks a segment.
     """
     anchors = {message.msg_id for message in messages if message.record.state is RecordState.ANCHOR}
@@ -211,7 +210,7 @@ def contents_of(
 
 
 def _stored(chain: Sequence[FoundMessage]) -> tuple[StoredRecord, StatusRecord]:
-    """Return the message or chain as a ``StoredRecord``, with its current record: that of the last segment."""
+    """Return a message or chain as a ``StoredRecord``, and the current record in it, which is that of the last segment."""
     if not chain[0].msg_flags & MsgFlag.SEGMENT:
         if len(chain) > 1 and chain[0].record.is_needed:
             # A program that restores messages keeps their MsgIds. The copy would be believed when its original is gone.
@@ -229,7 +228,7 @@ def _stored(chain: Sequence[FoundMessage]) -> tuple[StoredRecord, StatusRecord]:
 
 
 def next_record_put(now: StoredRecord | None, *, segmented: bool) -> RecordPut:
-    """Return how to put the next record; ``segmented`` is whether this owner puts records as segments."""
+    """Return how to put the next record. ``segmented``: whether this owner puts records as segments."""
     if now is not None and now.is_open:
         ends = not segmented or now.segments + 1 >= MOST_SEGMENTS or now.length >= MOST_BYTES
         flags = MsgFlag.SEGMENT | MsgFlag.LAST_SEGMENT if ends else MsgFlag.SEGMENT
@@ -240,7 +239,7 @@ def next_record_put(now: StoredRecord | None, *, segmented: bool) -> RecordPut:
 def after_record_put(
     now: StoredRecord | None, put: RecordPut, msg_id: bytes, group_id: bytes, length: int
 ) -> StoredRecord:
-    """Return the record on the queue after ``put``; ``msg_id`` and ``group_id`` are from the MQMD that MQPUT returned."""
+    """Return the record on the queue after ``put``. ``msg_id`` and ``group_id`` are from the MQMD that MQPUT returned."""
     if not put.is_segment:
         return StoredRecord(msg_id)
     before = now if now is not None and now.is_open else None

@@ -1,4 +1,4 @@
-"""The calls that the ownership protocol makes, one value each, and what can go wrong with them.
+"""The calls that the ownership protocol makes, each as a value, and the errors that these calls can raise.
 
 ``core/protocol.py`` yields these values, and is sent the answers. ``status/performer.py`` makes the calls; ``tests/ownership``
 answers them from a model of a queue manager. ``queue`` is always the name of a status queue.
@@ -17,19 +17,19 @@ Steps: TypeAlias = Generator[Any, Any, _T]
 
 
 class Begin(NamedTuple):
-    """Begin a unit of work on the connection, which nobody else may have begun."""
+    """Begin a unit of work on the connection. It is an error if somebody else has begun one there."""
 
 
 class OpenAgain(NamedTuple):
-    """Open a status queue exclusively if its handle was lost, with one try. Answer: whether it was lost."""
+    """Open a status queue exclusively if its handle was lost, in one try. Answer: whether the handle was lost."""
 
     queue: str
 
 
 class LookAtHolder(NamedTuple):
-    """Browse a status queue that another program has open. Answer: the current record; ``None`` if not all of it is seen.
+    """Browse a status queue that another program has open. Answer: the current record; ``None`` if not all of it is visible.
 
-    ``users``: whose records are believed; ``None``: everybody's. ``marks``: as for ``Kept.read``.
+    ``users``: the users whose records are believed; ``None``: all users. ``marks``: as for ``Kept.read``.
     """
 
     queue: str
@@ -44,9 +44,9 @@ class Browse(NamedTuple):
 
 
 class WaitForRecord(NamedTuple):
-    """Pause, because a unit of work hides the record. The wait is over with an error when the owner's patience is.
+    """Pause, because a unit of work hides the record. If the owner has waited long enough, this is an error.
 
-    ``first``: whether the wait begins. ``at_start``: whether an owner is starting, which has committed nothing yet.
+    ``first``: whether this is the first pause. ``at_start``: whether an owner is starting, which has committed nothing yet.
     """
 
     queue: str
@@ -57,7 +57,7 @@ class WaitForRecord(NamedTuple):
 class Take(NamedTuple):
     """Get a record, or a whole chain, in the unit of work. Answer: whether it was there.
 
-    ``must_stay``: it is an error if it expires, because the record that replaces it would expire too.
+    ``must_stay``: whether a record that expires is an error, because the record that replaces it would expire too.
     """
 
     queue: str
@@ -89,28 +89,28 @@ class PutRecord(NamedTuple):
 
 
 class IsThere(NamedTuple):
-    """Browse one record. Answer: whether it is there. It is an error if it expires."""
+    """Browse one record. Answer: whether it is there. A record that expires is an error."""
 
     queue: str
     stored: StoredRecord
 
 
 class Commit(NamedTuple):
-    """MQCMIT."""
+    """Call MQCMIT."""
 
 
 class BackOut(NamedTuple):
-    """Connect again if the connection is lost; else MQBACK, if a unit of work is open."""
+    """Reconnect if the connection is lost. Otherwise call MQBACK if a unit of work is open."""
 
 
 class Remember(NamedTuple):
-    """Keep this as what is known of all owners, in one assignment: after an interruption the protocol goes on from it."""
+    """Keep this as what is known of all owners, in one assignment. After an interruption the protocol continues from it."""
 
     ownerships: tuple[Any, ...]
 
 
 class RecordArrived(NamedTuple):
-    """What MQPUT of a record returned: MsgId, GroupId and UserIdentifier of its MQMD; and the length of its data in bytes."""
+    """What MQPUT returned for a record: MsgId, GroupId and UserIdentifier from the MQMD, and the length of the data in bytes."""
 
     msg_id: bytes
     group_id: bytes
@@ -119,10 +119,7 @@ class RecordArrived(NamedTuple):
 
 
 class Failed(Exception):
-    """A call failed. ``error`` is the error that the application gets if the protocol does not go on.
-
-    ``reason``: its reason code.
-    """
+    """A call failed. The application gets ``error``, unless the protocol handles the failure. ``reason``: the reason code."""
 
     def __init__(self, error: BaseException, reason: int = 0) -> None:
         super().__init__(error)
@@ -131,7 +128,7 @@ class Failed(Exception):
 
 
 class Lost(Failed):
-    """The connection was lost during the call: nobody knows whether it was executed."""
+    """The connection was lost during the call, so nobody knows whether the call was executed."""
 
 
 class InUse(Failed):
@@ -139,11 +136,11 @@ class InUse(Failed):
 
 
 class NoQueue(Failed):
-    """There is no such status queue any more."""
+    """The status queue does not exist any more."""
 
 
 class Refused(Exception):
-    """What is on a status queue is not what its owner may replace. The typed error for it is made where the calls are made."""
+    """The contents of a status queue are not what its owner may replace. The keeper makes the typed error (``error_for``)."""
 
     def __init__(self, queue: str) -> None:
         super().__init__(queue)
@@ -151,7 +148,7 @@ class Refused(Exception):
 
 
 class Disordered(Refused):
-    """The messages are neither one record nor one chain of segments; ``several``: they are several records."""
+    """The messages are neither one record nor one chain of segments. ``several``: whether they are several records."""
 
     def __init__(self, queue: str, found: str, expected: str, *, several: bool, users: tuple[str, ...]) -> None:
         super().__init__(queue)
@@ -162,7 +159,7 @@ class Disordered(Refused):
 
 
 class PutByOthers(Refused):
-    """A user whose records are not believed has put one."""
+    """A user whose records are not believed has put a record."""
 
     def __init__(self, queue: str, user: str, believed: frozenset[str]) -> None:
         super().__init__(queue)
@@ -183,4 +180,4 @@ class NotCommitted(RecordGone):
 
 
 class RecordBack(Refused):
-    """The record that was got in this unit of work is on the queue again: somebody else has backed out."""
+    """The record that was got in this unit of work is on the queue again, because somebody else has backed out."""

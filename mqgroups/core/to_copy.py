@@ -1,4 +1,4 @@
-"""The lines that people copy: commands of the shell and of MQSC, with words in them that others may have written."""
+"""Makes lines that people copy, as commands of the shell or of MQSC. Other people may have written the words in them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import shlex
 
 
 def to_copy(line: str, *words: str) -> str:
-    """Return a line with a word in the place of each ``{}``, quoted, and with ``?`` for characters that cannot be printed.
+    """Return ``line`` with each ``{}`` replaced by a word: quoted, and with ``?`` for characters that cannot be printed.
 
-    In parentheses, as in ``QLOCAL({})``, it is a value of MQSC, whose quotes are doubled; elsewhere it is one word of a shell.
+    In parentheses, as in ``QLOCAL({})``, the word is a value of MQSC, whose quotes are doubled. Elsewhere it is a shell's word.
     """
     first, *rest = line.split("{}")
     for before, word, behind in zip([first, *rest][:-1], words, rest, strict=True):

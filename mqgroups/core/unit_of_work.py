@@ -1,21 +1,21 @@
 """Decides when a unit of work must end: after a number of messages, bytes or seconds, whichever comes first.
 
-The queue manager's MAXUMSGS is a limit too. Each put and each get in a unit of work counts against it, and replacing the status
-record needs two of them (get the old one, put the new one), or more if the old record is in segments.
+The queue manager's MAXUMSGS is a limit too. Each put and each get in a unit of work counts against it. Replacing the status
+record needs two of them: one to get the old record, and one to put the new one. It needs more if the old record is in segments.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-# The age limit of a unit of work where none is given. An old one keeps the queue manager's log from being reused: with circular
-# logging it is backed out (AMQ7469, and 2003 follows; IBM MQ, "MQRC_BACKED_OUT"), on z/OS it is shunted.
+# The default age limit of a unit of work. While an old one is open, the queue manager cannot reuse its log. With circular logging
+# an old one is backed out (AMQ7469, and 2003 follows; IBM MQ, "MQRC_BACKED_OUT"), on z/OS it is shunted.
 LONGEST_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """How often to take a syncpoint: a unit of work ends when any of these is reached."""
+    """How often to take a syncpoint. A unit of work ends when it reaches any of these limits."""
 
     messages: int | None = None
     """The number of logical messages, at least 1."""
@@ -40,7 +40,7 @@ class Every:
 
 
 def capped(every: Every, max_uncommitted_msgs: int, status_messages: int) -> Every:
-    """Return ``every`` with its number of messages reduced to fit MAXUMSGS, with room for ``status_messages`` more calls.
+    """Return ``every`` with its number of messages reduced to fit MAXUMSGS, with room for ``status_messages`` more.
 
     Raises ValueError if that leaves no room for even one message.
     """
@@ -54,7 +54,7 @@ def capped(every: Every, max_uncommitted_msgs: int, status_messages: int) -> Eve
 
 
 def syncpoint_due(every: Every, messages: int, data_bytes: int, age_s: float) -> bool:
-    """Return whether a unit of work with these messages, bytes and age must end now. An empty one never must."""
+    """Return whether a unit of work with these messages, bytes and age must end now. An empty one need not end."""
     if messages == 0:
         return False
     if every.messages is not None and messages >= every.messages:

@@ -1,4 +1,4 @@
-"""Puts messages aside: to the backout queue, with the commit of the open unit of work."""
+"""Moves messages to the backout queue, in the unit of work that is open."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Aside:
     """The messages of the open unit of work that go to the backout queue.
 
     Attributes:
-        backout: the queue for them; ``None`` if no message is moved.
+        backout: the backout queue and its threshold; ``None`` if no message is moved.
     """
 
     def __init__(self, connection: Connection, queue: str, backout: BackoutQueue | None) -> None:
@@ -27,37 +27,37 @@ class Aside:
         # Opened at the first use.
         self._target: ForwardQueue | None = None
         self._rest = RestOfGroup(connection, queue)
-        # Messages that were got in this unit of work, and those that are got when it ends: of the rest of a group that cannot be
-        # completed, and one that is got segment by segment.
+        # Messages that were got in this unit of work, and messages that are got when it ends: the rest of a group that cannot be
+        # completed, and a message that is got segment by segment.
         self._messages: list[Message | Left] = []
 
     def __len__(self) -> int:
-        """Return how many messages will be put, besides segments."""
+        """Return how many messages will be put, not counting messages that are got segment by segment."""
         return sum(isinstance(each, Left) or not each._not_got_because for each in self._messages)
 
     def add(self, message: Message | Left) -> None:
-        """Put aside a message that was got, or one of the rest. One that was not got whole needs a unit of work of its own."""
+        """Add a message that was got, or one of a group's rest. A message that was not got whole needs its own unit of work."""
         self._messages.append(message)
 
     def rest_of_group(self, position: GroupPosition) -> Rest | None:
-        """Look at the rest of the group; returns it if it is as at the last look, at the same position. Raises MQIError."""
+        """Browse the rest of the group. Return it if the last browse found the same, else ``None``. Raises MQIError."""
         return self._rest.found if self._rest.is_unchanged(position) else None
 
     def group_goes_on(self) -> None:
-        """Forget the last look at the rest of the group."""
+        """Forget the last browse of the rest, because the group continues or has ended."""
         self._rest.forget()
 
     def put_got(self) -> None:
-        """Put the messages that were got to the backout queue; raises MQIError."""
+        """Move each message that was got already to the backout queue; raises MQIError."""
         for message in self._messages:
             if isinstance(message, Message) and not message._not_got_because:
                 self._put(*message._as_got)
 
     def put_rest(self, cursor: GroupCursor, *, again: bool) -> Iterator[int]:
-        """Get what was not got yet, and put it to the backout queue; yields the length of each message.
+        """Get the messages that were not got yet, and put them to the backout queue. Yield each message's length in bytes.
 
-        The last one is -1 if a message is gone since it was looked at. ``again``: it was got before, and backed out with a lost
-        connection. Raises MQIError.
+        The last length is -1 if a message has disappeared since it was browsed. ``again``: whether the messages were got before,
+        and backed out with a lost connection. Raises MQIError.
         """
         for message in self._messages:
             if isinstance(message, Left):
@@ -75,7 +75,7 @@ class Aside:
                     yield -1
 
     def clear(self) -> None:
-        """Forget these messages: they are committed, or backed out."""
+        """Forget these messages, after they were committed or backed out."""
         self._messages.clear()
 
     def close(self) -> None:

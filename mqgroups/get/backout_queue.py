@@ -1,4 +1,4 @@
-"""The queue for messages that cannot be processed: a queue's backout threshold and backout queue (BOTHRESH, BOQNAME).
+"""Reads a queue's attributes for messages that cannot be processed: backout threshold (BOTHRESH) and backout queue (BOQNAME).
 
 The queue manager only stores these two attributes (IBM MQ, "BackoutThreshold"). Consumers act on them.
 """
@@ -20,22 +20,22 @@ _log = logging.getLogger("mqgroups.get")
 
 
 class BackoutQueue(NamedTuple):
-    """What a queue says about messages that cannot be processed: BOTHRESH (0: backout counts are ignored) and BOQNAME."""
+    """A queue's attributes BOTHRESH and BOQNAME. If BOTHRESH is 0, backout counts are ignored."""
 
     threshold: int = 0
     name: str = ""
 
     def suspects(self, backout_count: int) -> bool:
-        """Whether a message with this backout count may be poison."""
+        """Return whether a message with this backout count is suspected to be poison."""
         return 0 < self.threshold <= backout_count
 
 
 def backout_queue_of(connection: Connection, queue: Queue, poison: Unprocessed, stalled: Unprocessed) -> BackoutQueue:
-    """Inquire the attributes of ``queue``, which is open for inquiry, or of the queue that it is an alias of.
+    """Return the attributes of ``queue``, which is open for inquiry, or of the queue that it is an alias of.
 
-    Without authority for the queue behind an alias, BOTHRESH counts as 0 if nothing is to be moved.
+    If the user has no authority for the queue behind an alias, BOTHRESH counts as 0, unless messages are to be moved.
 
-    Raises MQIError; ConfigurationError if by the consumer's policies messages are moved, but BOQNAME is not set.
+    Raises MQIError; ConfigurationError if the consumer's policies move messages, but BOQNAME is not set.
     """
     is_alias = queue.resolved_q_name != queue.object_name
     # An alias has few attributes of its own (IBM MQ, topic MQINQ).

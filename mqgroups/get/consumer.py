@@ -1,18 +1,18 @@
 """GroupConsumer: gets message groups across units of work.
 
-This class is the application's interface. ``getter.Getter`` gets the messages, and ``units_of_work.UnitsOfWork`` ends each unit
-of work with its status record.
+This class is the application's interface. ``getter.Getter`` gets the messages, and ``units_of_work.UnitsOfWork`` commits each
+unit of work together with its status record.
 
     for group in consumer:              # the interrupted group first, if there is one
         for message in group:           # asking for the next message means that this one is processed
             ...
 
-A message counts as processed when the application asks for the next one. Only then can a syncpoint include it. So effects outside
-MQ happen at least once, and after a crash ``group.resume_from`` and ``group.checkpoint`` tell what is committed. If the
-application leaves a loop early, or an exception does, the consumer backs out to the last commit when it is next used or closed.
+A message counts as processed when the application asks for the next message. A syncpoint can include it only after that. So
+effects outside MQ happen at least once. After a crash, ``group.resume_from`` and ``group.checkpoint`` show what is committed. If
+the application leaves a loop early, or an exception ends it, the consumer backs out to the last commit at its next use or close.
 
-If the connection is lost and the program is still running, the consumer goes on by itself. It gets the messages that are not
-committed again, without returning those that the application has processed.
+If the connection is lost and the program is still running, the consumer continues by itself. It gets the uncommitted messages
+again, but does not return those that the application has processed.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from mqgroups.status.units_of_work import UnitsOfWork
 from mqgroups.telemetry.forgotten import tell_forgotten
 
 _log = logging.getLogger("mqgroups.get")
-# How often in a row a loop may be left before that is an error.
+# Leaving a loop this often in a row is an error.
 _MOST_TIMES_LEFT = 5
 
 
 class GroupConsumer:
-    """Gets message groups from one queue, under a name that survives a crash; see ``QueueManager.group_consumer``."""
+    """A consumer that gets message groups from one queue, under a name that survives crashes (``qmgr.group_consumer()``)."""
 
     def __init__(self, connection: Connection, settings: Consuming) -> None:
         with connection.turn:
@@ -66,7 +66,7 @@ class GroupConsumer:
 
     @property
     def checkpoint(self) -> Any:
-        """The checkpoint of the last commit, whether its group was interrupted or completed; ``None`` if there is none.
+        """The checkpoint of the last commit, in an interrupted or a complete group; ``None`` if none was set.
 
         Raises:
             CommitOutcomeUnknown: the last commit had no answer, and its outcome cannot be found out on this connection.
@@ -79,41 +79,40 @@ class GroupConsumer:
         return self._getter.owner.committed_checkpoint
 
     def attach(self, *, before_commit: BeforeCommit, before_forget: Callable[[], object]) -> None:
-        """Attach a sink, for example a ``FileSink``: an object that keeps what is got, and its place in the checkpoint.
+        """Attach a sink, for example a ``FileSink``: an object that stores messages, and its own position in the checkpoint.
 
         Args:
             before_commit: called before each syncpoint, and before the application's function.
-            before_forget: called before ``forget``, to finish what the checkpoint stands for.
+            before_forget: called before ``forget``, to finish the work that the checkpoint describes.
         """
         self._getter.sinks.append((before_commit, before_forget))
 
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:
-        """Call ``function(group)`` before each syncpoint, so that external effects are durable before the commit.
+        """Register a function to call before each syncpoint, so that external effects are durable before the commit.
 
-        The function may call ``group.set_checkpoint``. If it raises an error, the unit of work is backed out. It replaces the
-        function that was given before, so it may be given anew for each group; what is attached, such as a ``FileSink``, stays.
-        Usable as a decorator.
+        The function is called with the group, and can call ``group.set_checkpoint``. If the function raises an error, the unit of
+        work is backed out. A new function replaces the previous one, so each group can have its own. Attached sinks, such as a
+        ``FileSink``, stay. Usable as a decorator.
         """
         self._getter.before_commit = checked_hook("before_commit", function)
         return function
 
     def __iter__(self) -> Iterator[IncomingGroup]:
-        """Return the groups as they come, the interrupted one first. The iteration ends if none comes for ``wait_s``.
+        """Return an iterator over the groups, the interrupted group first. The iteration ends if no group comes for ``wait_s``.
 
         Raises:
-            Stopped: ``stop`` was called, and a group is interrupted. If none is, the iteration ends.
-            GroupUsage: the consumer is closed; or the application asks for the next group without iterating over this one,
-                which would then come again and again.
+            Stopped: ``stop`` was called, and a group is interrupted. If no group is interrupted, the iteration ends.
+            GroupUsage: the consumer is closed; or the application did not iterate over the previous group, which it cannot skip.
             MQGroupsError: any other failure.
         """
         return groups_of(self._getter)
 
     def stop(self) -> None:
-        """End the iteration at the next safe place. For any thread, and for signal handlers; it returns at once, for good.
+        """Stop this consumer for good, at the next safe place. Any thread or signal handler can call this; it returns at once.
 
-        Between two groups the iteration over the consumer ends. In a group, the message that is being processed is the last one:
-        when the application asks for the next, the processed messages are committed, and ``Stopped`` is raised. A consumer that
-        waits for a message notices after a second at most; one that has waited for a group for ten seconds, after five.
+        Between two groups, the iteration over the consumer ends. In a group, no more messages are returned: when the application
+        asks for the next message, the processed messages are committed, and ``Stopped`` is raised. A waiting consumer notices the
+        stop within a second, or within five if it has waited for a group for ten seconds.
         """
         self._getter.work.stopping = True
 
@@ -123,7 +122,7 @@ class GroupConsumer:
         return self._getter.work.stopping
 
     def forget(self) -> None:
-        """Remove the checkpoint from the status record, in a unit of work of its own. Call it between two groups.
+        """Remove the checkpoint from the status record, in a separate unit of work. Call this between two groups.
 
         Raises:
             GroupUsage: the consumer is closed, or a group is being got or is interrupted.
@@ -139,18 +138,18 @@ class GroupConsumer:
             getter.work.forget(getter.owner)
 
     def close(self) -> None:
-        """Back out what is not committed, remove the status record if it is no longer needed, and close both queues. Idempotent.
+        """Back out uncommitted messages, remove the status record if it is no longer needed, and close both queues. Idempotent.
 
-        The record of an interrupted group stays, and a record with a checkpoint.
+        The record stays if a group is interrupted, or if the record has a checkpoint.
         """
         with self._getter.connection.turn:
             self._getter.close(finish=True)
 
     def delete_status_queue(self) -> None:
-        """Close, and delete the status queue. Only a queue that was made from a model queue can be deleted.
+        """Close the consumer, and delete its status queue. Only a queue that was made from a model queue can be deleted.
 
         Raises:
-            GroupUsage: a group is interrupted, or there is a checkpoint, so the record is still needed.
+            GroupUsage: the record is still needed, because a group is interrupted or the record has a checkpoint.
             MQIError: the queue cannot be deleted (2045: it is a predefined queue).
         """
         with self._getter.connection.turn:
@@ -167,7 +166,7 @@ class GroupConsumer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # After an exception the application will start again and needs the record, so a COMPLETED one stays too.
+        # After an exception the application will start again and needs the record, so a COMPLETED record stays too.
         with self._getter.connection.turn:
             self._getter.owner.telemetry.application_failed(error)
             self._getter.close(finish=error is None)
@@ -184,12 +183,12 @@ class GroupConsumer:
 
 
 def groups_of(getter: Getter) -> Iterator[IncomingGroup]:
-    """Return the groups of a consumer as they come; see ``GroupConsumer.__iter__``."""
+    """Return an iterator over the groups of a consumer; see ``GroupConsumer.__iter__``."""
     return Iteration(getter.connection.turn, partial(next_group, getter))
 
 
 def next_group(getter: Getter, before: IncomingGroup | None) -> IncomingGroup | None:
-    """Return the group after ``before``, the last one of this iteration; ``None`` if none came."""
+    """Return the group after ``before``, the previous group of this iteration; ``None`` if no group came."""
     if before is not None and getter.group is before and before._is_new:
         getter.back_out(None)
         raise GroupUsage(
@@ -200,9 +199,9 @@ def next_group(getter: Getter, before: IncomingGroup | None) -> IncomingGroup | 
 
 
 def _loop_was_left(getter: Getter, group: IncomingGroup) -> None:
-    """Warn that the group comes again; raises GroupUsage the fifth time without a commit in between.
+    """Warn that the group comes again. Raises GroupUsage the fifth time without a commit in between.
 
-    Not earlier: an interruption, or an error that the application retries after, leaves a loop too.
+    Four times are allowed, because an interruption, or an error after which the application retries, also leaves a loop.
     """
     owner = getter.owner
     committed = owner.committed

@@ -1,8 +1,8 @@
-"""A consumer's position on its queue: the queue handle, the position in the group, and the MQGETs that move it.
+"""GroupCursor: a consumer's queue handle, its position in a group, and the MQGETs that move the position.
 
 The core decides how to get the next message. The cursor accepts a message only if it is the next one.
 
-Not here: status records and commits. ``set_back`` tells the cursor where the last commit was.
+Not here: status records and commits. ``set_back`` gives the cursor the position of the last commit.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ _OPEN_OPTIONS = mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
 # Properties are always returned in front of the data, whatever the queue's PROPCTL says. With a message handle, each property
 # would need an MQINQMP call.
 _GET_OPTIONS = mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
-# How long to pause between two tries while gets are inhibited: MQGET does not wait then.
+# How long to pause between two tries while gets are inhibited, because MQGET does not wait then.
 _INHIBITED_PAUSE_S = 1.0
-# The longest wait of one MQGET. Between two of them Ctrl-C and signal handlers run, and a unit of work that is old enough is
+# The longest wait of one MQGET. Between two MQGETs, Ctrl-C and signal handlers run, and a unit of work that is old enough is
 # committed, even if no message comes.
 _LONGEST_WAIT_MS = 1000
-# Between groups no unit of work is open, and an MQGET that gets nothing costs the queue manager as much as any other. So each one
-# waits a second longer than the one before, up to this.
+# Between groups no unit of work is open, and an MQGET that gets nothing costs the queue manager as much as any other. So each
+# MQGET waits a second longer than the one before, up to this.
 _LONGEST_IDLE_WAIT_MS = 5000
 # How long to wait for messages that a lost connection gives back. If they come later, MessagesTaken is raised without need.
 COMING_BACK_MS = 5000
-# Names of this module are found faster than those of another one.
+# Names of this module are found faster than names of another module.
 _NOT_A_SEGMENT, _IN_GROUP, _RFH2 = mq.MQSS_NOT_A_SEGMENT, mq.MQGS_MSG_IN_GROUP, mq.MQFMT_RF_HEADER_2.rstrip()
 _GROUP_STATUS, _SEGMENT_STATUS = st.GMO_GROUP_STATUS, st.GMO_SEGMENT_STATUS
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """How messages are asked for, as the settings and the platform say.
+    """How the cursor asks for messages, according to the settings and the platform.
 
-    ``segments``: one by one. ``md``: the MQMD for any message, with the CCSID to convert to. ``accepted``: warnings that the data
-    could not be converted.
+    ``segments``: whether to get segments one by one. ``md``: the MQMD to get any message, with the CCSID to convert to.
+    ``accepted``: the reason codes to accept if data could not be converted.
     """
 
     segments: bool
@@ -61,7 +61,7 @@ class _Asked:
 
 
 class _InEndedGroup(Enum):
-    """Whether the handle is in the middle of a group that has ended otherwise."""
+    """Whether the queue handle is in the middle of a group that has ended without its last message being got."""
 
     NO = "no"
     ONCE_COMMITTED = "when the end is known to be committed"
@@ -69,15 +69,15 @@ class _InEndedGroup(Enum):
 
 
 class GroupCursor:
-    """A consumer's position on its queue.
+    """A consumer's queue handle, and its position in a group.
 
     Attributes:
         queue: the handle, open for shared input.
-        unit: the MsgIds of the messages that were got in the open unit of work, to get them again after a lost connection.
+        unit: the MsgIds of the messages got in the open unit of work, used to get them again after a lost connection.
     """
 
     def __init__(self, connection: Connection, settings: Consuming, committed: GroupPosition) -> None:
-        """Open the queue, with ``committed`` as the position; raises MQIError."""
+        """Open the queue at the position ``committed``; raises MQIError."""
         self._connection = connection
         self._settings = settings
         self._asked = _Asked(
@@ -89,8 +89,8 @@ class GroupCursor:
         self.queue = self._open()
         self.unit: list[bytes] = []
         self._run = Run(committed)
-        # How many bytes of properties were removed from the last segment. Offsets include them if the putter wrote them into the
-        # data, which 2443 should refuse. They do not include properties that the queue manager has added.
+        # How many bytes of properties were removed from the last segment. Offsets include these bytes if the putter wrote them
+        # into the data, which 2443 should refuse. Offsets do not include properties that the queue manager has added.
         self._in_data = 0
         # The MQGMO of all following gets, while the handle retains the group.
         self._run_gmo: bytearray | None = None
@@ -115,10 +115,10 @@ class GroupCursor:
         self.set_back(AT_START)
 
     def take_apart(self, next_one: Message, *, again: bool) -> Iterator[tuple[bytes, bytes]]:
-        """Get the next message, of any length, segment by segment. Yields MQMD and data of each; ends early if one is gone.
+        """Get the next message, of any length, segment by segment. Yield MQMD and data of each segment.
 
-        ``next_one``: names the message, by its GroupId and MsgId. ``again``: whether it has been got before, and was backed out
-        with a lost connection. Then it may not be back yet. Raises MQIError.
+        The iteration ends early if a segment is gone. ``next_one`` identifies the message by GroupId and MsgId. ``again``:
+        whether the message was got before, and backed out with a lost connection; then it may not be back yet. Raises MQIError.
         """
         group_id = next_one.group_id
         position = replace(self.position, group_id=group_id, retained=False)
@@ -141,18 +141,18 @@ class GroupCursor:
             yield got[1], got[0]
 
     def end_in_middle(self) -> None:
-        """Note that the coming commit ends the group, although the handle has not got its last message."""
+        """Remember that the coming commit ends the group, although the handle has not got the group's last message."""
         self._in_ended_group = _InEndedGroup.ONCE_COMMITTED
 
     def reopen(self) -> None:
-        """Open the queue again if the connection was replaced since; raises MQIError."""
+        """Open the queue again if its connection was replaced; raises MQIError."""
         if self.queue.is_stale:
             self.queue = self._open()
             if self._in_ended_group is _InEndedGroup.YES:
                 self._in_ended_group = _InEndedGroup.NO
 
     def _out_of_ended_group(self) -> None:
-        # In logical order the handle would go on with that group. A fresh one is in none.
+        # In logical order the handle would continue that group. A fresh handle is in no group.
         before = self.queue
         self.queue, self._in_ended_group = self._open(), _InEndedGroup.NO
         before.close()
@@ -162,12 +162,12 @@ class GroupCursor:
         self.queue.close()
 
     def get_in_run(self) -> Message | None:
-        """Get the next message of the group with the last plan; ``None`` if none came, or ``get_in_group`` is needed.
+        """Get the group's next message with the last MQGMO. Return ``None`` if it did not come, or if ``get_in_group`` is needed.
 
-        While the plan is the same for every message, this neither asks the core again nor reads the clock.
+        In the middle of a group each message has the same MQGMO, so this method neither asks the core nor reads the clock.
         """
-        # A fast path: nothing but the number changes, and a message mostly needs no check (``_is_plain``). Of 10 µs of a get in
-        # Python it saves 8 (processor time).
+        # A fast path, because only the number changes, and most messages need no check (``_is_plain``). It saves 8 of the 10 µs
+        # of processor time that a get takes in Python.
         if self._run_gmo is None:
             return None
         try:
@@ -187,14 +187,14 @@ class GroupCursor:
         return message
 
     def get(self, wait_s: float | None, while_waiting: Callable[[float], bool]) -> Message | None:
-        """Get the message after the current position, waiting up to ``wait_s`` (``None``: for ever).
+        """Get the message after the current position, waiting up to ``wait_s`` seconds; ``None`` waits for ever.
 
         Args:
-            while_waiting: called with the seconds that are left, about every second, between groups every five seconds after ten
-                of them; it may take a syncpoint, and returns whether to wait no longer.
+            while_waiting: called with the remaining seconds, about every second; after ten seconds between groups, every five
+                seconds. It can take a syncpoint. If it returns ``True``, the wait ends.
 
         Raises:
-            GroupIncomplete: the message got is not the next one.
+            GroupIncomplete: the message that came is not the next one.
             QueueUnavailable: gets were inhibited to the end of the wait.
             MQIError: the call failed.
         """
@@ -204,7 +204,7 @@ class GroupCursor:
         left_s = inf if wait_s is None else wait_s
         longest_ms = _LONGEST_WAIT_MS
         while True:
-            # Not less than 0: -1 is MQWI_UNLIMITED.
+            # At least 0, because -1 is MQWI_UNLIMITED.
             wait_ms = longest_ms if left_s > longest_ms / 1000 else max(0, ceil(left_s * 1000))
             plan = next_get(
                 self.position, complete_groups_only=self._settings.complete_groups_only, segments=self._asked.segments
@@ -222,24 +222,24 @@ class GroupCursor:
             except QueueUnavailable as error:
                 if error.reason not in INHIBITED:
                     raise
-                # MQGET does not wait then. An operator may allow gets again before the deadline.
+                # MQGET does not wait while gets are inhibited. An operator may allow them again before the deadline.
                 inhibited = error
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
                 if inhibited is not None:
                     raise inhibited
                 return None
-            # Also where there is no pause: an application's sleep may raise, to end a wait.
+            # This is called even without a pause, because an application's sleep function can raise an error to end a wait.
             ask(self._connection.sleep, min(left_s, _INHIBITED_PAUSE_S) if inhibited is not None else 0)
             left_s = deadline_s - time.monotonic()
             if while_waiting(left_s):
                 return None
 
     def get_again(self, msg_id: bytes) -> Message:
-        """Get a message again that was got before the connection was lost, and was backed out with it.
+        """Get a message again that was backed out with a lost connection.
 
-        IBM's texts do not say whether it is back on the queue as soon as the status queue can be opened. So this waits for it.
-        Raises MQIError; MessagesTaken if it did not come back within a few seconds.
+        IBM's texts do not say whether the message is back on the queue as soon as the status queue can be opened. So this method
+        waits. Raises MQIError; MessagesTaken if the message does not come back within a few seconds.
         """
         position = self.position
         plan = next_get(position, segments=self._asked.segments)
@@ -290,7 +290,7 @@ class GroupCursor:
         return st.gmo(options, match_options=plan.match_options, wait_interval_ms=wait_ms)
 
     def _accept(self, got: tuple[bytes, bytes, bytes]) -> Message:
-        """Accept a message if it is the next one of the group; raises GroupIncomplete or ForeignSyncpoint if not."""
+        """Accept a message if it is the next one of the group; otherwise raise GroupIncomplete or ForeignSyncpoint."""
         data, md, gmo = got
         format_name, msg_id, backout_count, group_id, number, offset = got_fields(md)
         taken = None

@@ -1,7 +1,7 @@
-"""Gets the messages of a consumer's groups, ends its units of work, and gets again what was not committed.
+"""Gets the messages of a consumer's groups, ends its units of work, and gets uncommitted messages again.
 
-A commit includes the messages for the backout queue and those that a pipe puts. What has to be done again after a lost connection
-is one value, which is noted before the calls that may fail (``_Redo``).
+A commit includes the messages for the backout queue and those that a pipe puts. Before calls that can fail, the getter notes as
+one value (``_Redo``) what must be done again after a lost connection.
 
 Not here: the application's interface (``consumer.py``), and the checks on each message (``message_check.py``).
 """
@@ -35,27 +35,27 @@ from mqgroups.status.owner import Owner, new_owner_id
 from mqgroups.status.units_of_work import UnitsOfWork
 
 _log = logging.getLogger("mqgroups.get")
-# How long a message of a group is waited for before the log says so.
+# How long to wait for a message of a group before a warning is logged, and before it is logged again.
 _TELL_AFTER_S, _TELL_AGAIN_S = 10.0, 600.0
 
 
 class Partner(Protocol):
-    """The other side of a pipe, which puts in the getter's units of work."""
+    """The outgoing side of a pipe, which puts messages in the getter's units of work."""
 
     def put_all(self, *, ended: bool, failed_with: int | None) -> tuple[dict[Owner, PendingCommit], Outgoing]:
-        """Put its messages in the unit of work, before the status records; see ``PipeOutput.put_all``."""
+        """Put the outgoing messages in the unit of work, before the status records; see ``PipeOutput.put_all``."""
 
     def committed(self) -> None:
-        """Take note that the unit of work is committed."""
+        """Called after the unit of work was committed."""
 
     def back_out(self) -> None:
-        """Take note that the unit of work will be backed out and not redone."""
+        """Called before the unit of work is backed out without being redone."""
 
 
 class _End(NamedTuple):
-    """How a unit of work ends: in the middle of a group, or at its end.
+    """How a unit of work ends: in the middle of a group, or at the group's end.
 
-    ``failed_with``: the result of a group that was not completed, for a pipe's outgoing group.
+    ``failed_with``: the result to give a pipe's outgoing group if the incoming group was not completed.
     """
 
     ended: bool
@@ -63,17 +63,17 @@ class _End(NamedTuple):
 
 
 _SYNCPOINT = _End(ended=False)
-# Only the record is put, in a unit of work of its own.
+# Only the status record is put, in a unit of work of its own.
 _NOTE = _End(ended=False, failed_with=-1)
 
 
 class _Redo(NamedTuple):
-    """What is done again if a unit of work is backed out with its connection.
+    """What must be done again if a unit of work is backed out with its connection.
 
     Attributes:
         processed: the MsgIds of the messages that the application has processed.
-        note: what the next record says.
-        end: how the unit of work was to end; ``None`` if it goes on.
+        note: what the next status record says besides the position.
+        end: how the unit of work was to end; ``None`` if it must stay open.
     """
 
     processed: tuple[bytes, ...]
@@ -83,13 +83,13 @@ class _Redo(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """What this process knows of the suspect.
+    """What this process knows about the suspect, a message that may be poison.
 
     Attributes:
-        tries: how often the application got it since it was noted; as often as the backout count says, if another process has
-            noted it.
-        call_failed: whether a call that says nothing about it has failed since it was noted or given to the application.
-        is_alone: whether the message that was got last is it, and must be the only one of its unit of work.
+        tries: how often the application has got the suspect since the record named it; ``PROOF`` if another process wrote that
+            record, so that only the backout count can tell.
+        call_failed: whether a call failed, not because of the suspect, since it was recorded or given to the application.
+        is_alone: whether the message got last is the suspect, and must be the only message of its unit of work.
     """
 
     tries: int = PROOF
@@ -101,22 +101,22 @@ class Getter:
     """A consumer's open queues, and the messages that it has got since the last commit.
 
     Attributes:
-        connection, settings: the consumer's.
-        work, owner: its units of work, and its part of them.
-        cursor: its position on its queue.
-        aside: what it puts to the backout queue.
+        connection, settings: the consumer's connection and settings.
+        work, owner: the consumer's units of work, and the part of them that belongs to its name.
+        cursor: the position on the consumer's queue.
+        aside: the messages that go to the backout queue.
         group: the group that is being got; ``None`` between groups.
         before_commit: the application's function, called before each syncpoint.
-        sinks: what is attached: the functions that are called before that one, and before ``forget``.
-        trial: what is known of the suspect besides the record.
+        sinks: two functions of each attached sink. The first is called before ``before_commit``, the second before ``forget``.
+        trial: what is known about the suspect, in addition to the status record.
     """
 
     def __init__(
         self, connection: Connection, settings: Consuming, work: UnitsOfWork, partner: Partner | None = None
     ) -> None:
-        """Open both queues and read the status record. The caller must then call ``work.claim()``, or ``close_queues``.
+        """Open both queues and read the status record. Afterwards the caller must call ``work.claim()`` or ``close_queues``.
 
-        ``work``: the consumer's owner is added to it. ``partner``: the outgoing side of a pipe.
+        ``work``: the units of work, to which the consumer's owner is added. ``partner``: the outgoing side of a pipe.
 
         Raises:
             StatusError: the status queue, or the record on it, cannot be used; nothing was changed.
@@ -131,13 +131,13 @@ class Getter:
         self.group: Any = None
         self.before_commit: Callable[[Any], None] | None = None
         self.sinks: list[tuple[Callable[[Any], None], Callable[[], object]]] = []
-        # Whether a GroupId that is used again is still to be told.
+        # Whether to log the next repeated use of a GroupId.
         self._tells_reuse = True
         self.closed = False
         self.trial = _Trial()
         # What is done again if the connection is lost.
         self._due: _Redo | None = None
-        # When the log says next that a message of this group is waited for, in seconds of waiting.
+        # A group, and after how many seconds of waiting for its next message the next warning is logged.
         self._tell_at = (GROUP_ID_NONE, _TELL_AFTER_S)
         # The unit of work in which the application left the loop over a group, with which suspect, and how often.
         self._left: tuple[int, Suspect | None, int] = (0, None, 0)
@@ -164,7 +164,7 @@ class Getter:
 
     @even_half_made
     def __repr__(self) -> str:
-        """Return the text that a consumer shows as its repr."""
+        """Return the repr of the consumer."""
         position = self.cursor.position
         group = position.group_id.hex() if not position.at_start else "none"
         state = "closed" if self.closed else self.connection.state
@@ -176,7 +176,7 @@ class Getter:
     # --- the next message
 
     def first(self) -> Message | None:
-        """Get the first message of the next group, waiting ``wait_s``; ``None`` if none came, or after ``stop()``."""
+        """Get the first message of the next group, waiting ``wait_s``. Return ``None`` if none came, or after ``stop()``."""
         try:
             message = self._first()
         except MQGroupsError as error:
@@ -187,7 +187,7 @@ class Getter:
         return message
 
     def repeats(self, first: Message) -> bool:
-        """Whether a group that begins with this message has the key of the one that was completed before; the log tells it."""
+        """Return whether a group that begins with this message has the key of the group completed before. If so, log that."""
         found = compared(self.owner, self.settings.queue, first, tells_reuse=self._tells_reuse)
         self._tells_reuse = self._tells_reuse and found is not Likeness.GROUP_ID
         return found is Likeness.KEY
@@ -208,12 +208,12 @@ class Getter:
         return None
 
     def take(self) -> Message:
-        """Get the next message of the group, waiting ``group_wait_s``; on a new connection if this one is lost.
+        """Get the next message of the group, waiting ``group_wait_s``. If the connection is lost, reconnect.
 
         Raises:
             GroupStalled: no message came. The processed messages are committed.
             GroupQuarantined: no message came, and the rest of the group was moved, by the consumer's policy.
-            Stopped: the application has asked for the end. The processed messages are committed.
+            Stopped: the application has called ``stop``. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
             MQIError: a call failed.
         """
@@ -229,7 +229,7 @@ class Getter:
                 message = self.cursor.get_in_run()
                 if message is None:
                     message = self._wait_for_next()
-                    # Meanwhile a commit by age may have begun another unit of work.
+                    # During the wait, a commit by age may have begun another unit of work.
                     first = self.owner.unit.messages == 0
                 if first:
                     self._begun(message)
@@ -240,7 +240,7 @@ class Getter:
                 self.redo(error, _Redo(self.processed(), self.owner.unit.note))
 
     def _begun(self, message: Message) -> None:
-        """Begin the owner's part of a unit of work, with its first message."""
+        """Begin the consumer's part of a unit of work, with the first message of that unit."""
         self.work.begun(self.owner)
         # A group's first message is always the first of its unit of work.
         if message.msg_seq_number == 1 and message.offset == 0:
@@ -253,7 +253,7 @@ class Getter:
         wait_s, cursor = self.settings.group_wait_s, self.cursor
         while (message := cursor.get_in_group(wait_s, self._while_waiting)) is None:
             self._keep_processed()
-            # Before a group there is no rest to move: its first message was backed out as a suspect, and somebody has got it.
+            # Before a group there is no rest: its first message was backed out as a suspect, and another consumer has got it.
             if self.settings.stalled == "halt" or cursor.position.at_start:
                 raise self.stalled()
             rest = self.aside.rest_of_group(cursor.position)
@@ -276,7 +276,7 @@ class Getter:
         if waited_s >= self._tell_at[1]:
             self._tell_at = (position.group_id, waited_s + _TELL_AGAIN_S)
             _log.warning(
-                "%s waits for message %d of group %s, which is not on queue %s; it is stalled in %.0f s",
+                "%s waits for message %d of group %s, which is not on queue %s; the group counts as stalled in %.0f s",
                 settings.name,
                 position.msg_seq_number + 1,
                 position.group_id.hex(),
@@ -292,7 +292,7 @@ class Getter:
             raise self.owner.stopped()
 
     def _keep_processed(self) -> None:
-        """Commit the processed messages; without any, end the unit of work without a call."""
+        """Commit the processed messages. If there are none, end the unit of work without an MQI call."""
         if self.owner.unit.messages:
             self.syncpoint()
         else:
@@ -308,9 +308,9 @@ class Getter:
     # --- processed messages
 
     def message_processed(self, message: Message) -> bool:
-        """Count a message that the application has processed; commit if it was the group's last, or if a syncpoint is due.
+        """Count a message that the application has processed. Commit if it ends the group, or if a syncpoint is due.
 
-        Returns whether it was the group's last.
+        Return whether it was the group's last message.
         """
         unit = self.owner.unit
         unit.messages += 1
@@ -326,7 +326,7 @@ class Getter:
         return False
 
     def segment_processed(self, segment: Message) -> None:
-        """Count a segment that the application has processed and that is not the last; commit if a syncpoint is due."""
+        """Count a processed segment that does not end its message. Commit if a syncpoint is due."""
         self.owner.count(len(segment.data))
         if self.work.due():
             self.syncpoint()
@@ -336,9 +336,9 @@ class Getter:
         return tuple(self.cursor.unit[: self.owner.unit.messages])
 
     def loop_left(self) -> int:
-        """Count that the application has left the loop over a group. Returns how often it did since the last commit.
+        """Count that the application has left the loop over a group. Return how often this happened since the last commit.
 
-        Each suspect begins a new count, because it is given to the application again to find out whether it is poison.
+        A new suspect restarts the count, because the application gets it again to find out whether it is poison.
         """
         here = self.owner.own.number, self.owner.unit.note.suspect
         self._left = *here, self._left[2] + 1 if self._left[:2] == here else 1
@@ -359,7 +359,7 @@ class Getter:
     def end_group(
         self, *, abandoned: GroupAbandoned | None = None, quarantined: GroupQuarantined | None = None
     ) -> None:
-        """End the group's last unit of work. The arguments are the error of a group that was not completed."""
+        """Commit the group's last unit of work. The arguments are the error of a group that was not completed."""
         if self.group is not None:
             self.group._ends_with(abandoned or quarantined)
         self._ask_application()
@@ -381,7 +381,7 @@ class Getter:
                 ask(function, group)
 
     def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
-        """End the unit of work: put the messages that belong in it and the status record, then MQCMIT."""
+        """Put the messages that belong in the unit of work and the status record, then call MQCMIT."""
 
         end = _End(ended, failed_with)
         again = _Redo(self.processed(), self.owner.unit.note, end)
@@ -393,7 +393,7 @@ class Getter:
         self._committed()
 
     def _end(self, end: _End) -> None:
-        # If there is nothing but a rest to move, or not even that, the unit of work begins here.
+        # A unit of work without processed messages begins here.
         self.work.begin()
         self.aside.put_got()
         self._move_rest()
@@ -415,7 +415,7 @@ class Getter:
             self._partner.committed()
 
     def back_out(self, error: BaseException | None) -> None:
-        """Back out to the last commit, and add its position to the text of ``error``."""
+        """Back out to the last commit, and add the position of that commit to the text of ``error``."""
         self.group = None
         self.aside.clear()
         if self._partner is not None:
@@ -429,12 +429,12 @@ class Getter:
 
     @property
     def moves_poison(self) -> bool:
-        """Whether poison goes to the backout queue."""
+        """Whether poison messages go to the backout queue."""
         backout = self.aside.backout
         return backout is not None and backout.threshold > 0 and self.settings.poison == "quarantine"
 
     def move(self, message: Message) -> None:
-        """Put a message to the backout queue with the commit of this unit of work. One that MQGET did not join needs its own."""
+        """Put a message to the backout queue with the next commit. A message not got whole needs its own unit of work."""
         self.aside.add(message)
         if not message._not_got_because:
             self.owner.count(len(message.data))
@@ -452,11 +452,11 @@ class Getter:
 
     @property
     def can_isolate(self) -> bool:
-        """Whether the messages processed before the one got last can be got again without the application."""
+        """Whether the messages before the last one that was got can be got again without the application."""
         return self.work.may_be_split
 
     def isolate(self, suspect: Suspect | None) -> None:
-        """Commit the messages before the one that was got last. That one goes back to the queue, and ``suspect`` is noted."""
+        """Commit the messages before the last one that was got, give the last one back to the queue, and record ``suspect``."""
         processed = self.processed()
         if processed:
             self._ask_application()
@@ -476,10 +476,10 @@ class Getter:
             self.cursor.unit.clear()
 
     def _not_got(self, error: SegmentsDiffer | LongerThanAccepted) -> Message:
-        """Give back the part of a message that was got, and commit the messages before it. Returns what stands for the message.
+        """Give back a message that was got only in part, and commit the messages before it. Return a ``NotGot`` in its place.
 
-        Raises ``error`` if the message is not moved to the backout queue; or on a shared connection, if the application's own
-        messages would be backed out with it.
+        Raises ``error`` if the message is not moved to the backout queue. It is also raised on a shared connection if the
+        application's own messages would be backed out too.
         """
         is_moved = self.moves_poison or self.owner.unit.note.quarantine or isinstance(error, SegmentsDiffer)
         if not (self.can_isolate and is_moved):
@@ -488,7 +488,7 @@ class Getter:
         return NotGot(error.md, error.cause)
 
     def _quarantined(self, rest: Rest) -> GroupQuarantined:
-        """Move the rest of the group to the backout queue, and end the group; returns the error to raise."""
+        """Move the rest of the group to the backout queue, and end the group. Return the error to raise."""
         settings, position = self.settings, self.cursor.position
         missing = position.msg_seq_number + 1
         backout = self.aside.backout
@@ -503,7 +503,7 @@ class Getter:
             data_bytes += left.length
             self.owner.set_quarantine()
             self.owner.unit.to_put = len(self.aside)
-        # Both waits.
+        # The rest is browsed after each of two waits.
         waited_s = 2 * settings.group_wait_s
         error = GroupQuarantined(settings.queue, position.group_id, missing, backout.name, waited_s=waited_s)
         self.cursor.end_in_middle()
@@ -511,9 +511,9 @@ class Getter:
         return error
 
     def _move_rest(self) -> None:
-        """Get the rest of a group that was put aside, and put it to the backout queue.
+        """Move the rest of the group, as ``aside`` holds it, to the backout queue.
 
-        Raises MQIError; GroupStalled if a message of it is gone since it was looked at.
+        Raises MQIError; GroupStalled if a message of the rest has disappeared since it was browsed.
         """
         unit = self.owner.unit
         for length in self.aside.put_rest(self.cursor, again=self.work.redoing):
@@ -530,8 +530,8 @@ class Getter:
         self.work.recover()
 
     def redo(self, error: MQIError, again: _Redo) -> None:
-        """Recover from ``error`` and do ``again`` what is not committed; raises MQGroupsError."""
-        # A put may have been refused for what the message is, such as its length.
+        """Recover from ``error``, then do what ``again`` describes, unless it is committed; raises MQGroupsError."""
+        # The queue manager may have refused a put because of the message itself, for example its length.
         self._call_has_failed(error.verb != "MQPUT" or error.reason in REDO)
         self._due = again
         try:
@@ -540,12 +540,12 @@ class Getter:
             self._due = None
 
     def replay(self, committed: int | None) -> None:
-        """Get again what is not committed, after a lost connection; see ``Participant.replay``.
+        """Get the uncommitted messages again after a lost connection; see ``Participant.replay``.
 
-        The application does not see these messages again. ``before_commit`` is not called again either.
+        The application does not see these messages again, and ``before_commit`` is not called again.
         """
         if committed is not None:
-            # Forget it: if a later call loses the connection too, no commit is in doubt any more.
+            # Forget it, because the unit of work is committed. It must not be redone if the connection is lost once more.
             self._due = None
         self._set_back()
         if self._due is not None:
@@ -575,7 +575,7 @@ class Getter:
     # --- the queues
 
     def close(self, *, finish: bool, delete: bool = False) -> None:
-        """Back out and close all queues; with ``finish``, first remove a status record that is no longer needed. Idempotent."""
+        """Back out and close all queues. With ``finish``, remove a status record that is no longer needed. Idempotent."""
         if self.closed:
             return
         self.closed = True

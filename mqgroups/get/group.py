@@ -1,4 +1,4 @@
-"""IncomingGroup: a message group that an application gets, message by message.
+"""IncomingGroup: a message group that an application gets, one message at a time.
 
 Each message is checked before the application gets it (``message_check.py``).
 """
@@ -28,7 +28,7 @@ _log = logging.getLogger("mqgroups.get")
 
 
 class _GetStart(NamedTuple):
-    """What is known of a group when the application gets it; see the properties of ``IncomingGroup``."""
+    """What the consumer knows about a group when the application gets it; see the properties of ``IncomingGroup``."""
 
     key: bytes
     properties: GroupProperties
@@ -38,7 +38,7 @@ class _GetStart(NamedTuple):
 
 
 class _GetState(Enum):
-    """How far the application is with a group."""
+    """How far the application has come with a group."""
 
     NEW = "not iterated over"
     STARTED = "iterated over"
@@ -46,10 +46,10 @@ class _GetState(Enum):
 
 
 class IncomingGroup:
-    """A message group being got. Iterate over it once."""
+    """A message group that the application is getting. Iterate over it once."""
 
     def __init__(self, getter: Getter, first: Message | None) -> None:
-        """``first``: the group's first message; ``None`` if the group was interrupted."""
+        """Begin or resume a group. ``first``: the group's first message; ``None`` if the group was interrupted."""
         self._getter = getter
         owner = getter.owner
         note, committed = owner.unit.note, owner.committed
@@ -64,12 +64,12 @@ class IncomingGroup:
         self._in_hand = first
         self._asked_before_commit: BeforeCommit | None = None
         self._state = _GetState.NEW
-        # How the commit that is under way ends the group: with which error, or in order, which is ``None``. False: not at all.
+        # The error with which the present commit ends the group; ``None`` if it completes the group; else ``False``.
         self._end: GroupAbandoned | GroupQuarantined | Literal[False] | None = False
 
     @property
     def group_id(self) -> bytes:
-        """24 bytes; ``MQGI_NONE`` for a message in no group, which is returned as a group of one message."""
+        """The GroupId, 24 bytes; ``MQGI_NONE`` for a message in no group, which is returned as a group of one message."""
         return self.key[:GROUP_ID_LENGTH]
 
     @property
@@ -82,7 +82,7 @@ class IncomingGroup:
 
     @property
     def repeats(self) -> bool:
-        """Whether it has the key of the group that this consumer completed before it.
+        """Whether the group has the same key as the group that this consumer completed before it.
 
         False in a group that is resumed, and after a start without a status record.
         """
@@ -90,12 +90,12 @@ class IncomingGroup:
 
     @property
     def resume_from(self) -> int:
-        """How many messages of the group were consumed in committed units of work before this iteration."""
+        """How many messages of the group were processed and committed before this iteration."""
         return self._start.resume_from
 
     @property
     def checkpoint(self) -> Any:
-        """The application's checkpoint of the last commit in this group; ``None`` in a new group."""
+        """The checkpoint of this group's last commit before this iteration; ``None`` in a new group."""
         return self._start.checkpoint
 
     @property
@@ -105,43 +105,43 @@ class IncomingGroup:
 
     @property
     def abandoned(self) -> GroupAbandoned | None:
-        """In ``before_commit``: the error if the commit ends the group because its producer gave it up; else ``None``."""
+        """In ``before_commit``: the error if the commit ends a group that its producer has abandoned; else ``None``."""
         return self._end if isinstance(self._end, GroupAbandoned) else None
 
     @property
     def quarantined(self) -> GroupQuarantined | None:
-        """In ``before_commit``: the error if the commit ends the group because its rest went to the backout queue; else ``None``.
+        """In ``before_commit``: the error if the commit ends a group whose rest went to the backout queue; else ``None``.
 
-        What was processed is not there again: keep it, or put it aside with the reason.
+        The processed messages are not on the backout queue: keep them, or put them aside with the reason.
         """
         return self._end if isinstance(self._end, GroupQuarantined) else None
 
     @property
     def has_ended(self) -> bool:
-        """Whether its last message is processed and committed, or the group was abandoned or moved.
+        """Whether the group's last message is processed and committed, or the group was abandoned or moved.
 
-        Also if another consumer got it before this one committed any of it.
+        Also true if another consumer got the group before this consumer committed any of it.
         """
         return self._state is _GetState.ENDED
 
     @property
     def properties(self) -> Mapping[str, PropertyValue]:
-        """The properties of the group's first message, also if the group was interrupted after it.
+        """The properties of the group's first message, even if the group was interrupted after it.
 
         Raises:
-            GroupPropertiesLost: the group was interrupted, and its status record does not have them.
+            GroupPropertiesLost: the group was interrupted, and its status record does not have the properties.
         """
         return require_kept(self._start.properties, self.group_id, self._getter.owner.keeper.name)
 
     @property
     def name(self) -> str:
-        """The name that the producer gave the group; empty if it gave none, or it is not known."""
+        """The name that the producer gave the group; empty if there is no name, or it is unknown."""
         return name_of(self._start.properties)
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Commit ``checkpoint`` (bytes or a JSON value) with the next syncpoint.
 
-        Call it while processing the message that it belongs to, or in a ``before_commit`` function.
+        Call this while processing the message that the checkpoint belongs to, or in a ``before_commit`` function.
 
         Raises:
             GroupUsage: the consumer is no longer getting this group, or the checkpoint is neither bytes nor a JSON value.
@@ -154,24 +154,23 @@ class IncomingGroup:
         self._getter.owner.set_checkpoint(checkpoint)
 
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:
-        """Call ``function(group)`` before each syncpoint of this group, after the consumer's function. Usable as a decorator.
+        """Register a function to call before each syncpoint of this group, after the consumer's function.
 
-        See ``GroupConsumer.before_commit``.
+        Usable as a decorator; see ``GroupConsumer.before_commit``.
         """
         self._asked_before_commit = checked_hook("before_commit", function)
         return function
 
     def __iter__(self) -> Iterator[Message]:
-        """Return the remaining messages of the group, in sequence.
+        """Return an iterator over the remaining messages of the group, in sequence.
 
         Raises:
             GroupStalled: the next message did not come within ``group_wait_s``. The processed messages are committed.
-            GroupQuarantined: the same, and the rest of the group was moved to the backout queue (``stalled="quarantine"``).
+            GroupQuarantined: the next message did not come or is poison. The rest of the group was moved to the backout queue.
             Stopped: ``stop`` was called, and the group has more messages. The processed messages are committed.
             GroupIncomplete: the message that came is not the next one.
-            CcsidUnknown: the consumer has a codec, and there is no code page for a message's text. The messages before it are
-                committed.
-            GroupUsage: the group was iterated over before, or the consumer is getting another one.
+            CcsidUnknown: the consumer's codec has no code page for a message's text. The earlier messages are committed.
+            GroupUsage: the group was iterated over before, or the consumer is getting another group.
             MQGroupsError: any other failure. The unit of work is backed out; iterate over the consumer again.
         """
         if self._state is not _GetState.NEW or not self._is_current:
@@ -187,16 +186,16 @@ class IncomingGroup:
         return f"<IncomingGroup group={self.group_id.hex()} resume_from={self.resume_from} of {self._getter!r}>"
 
     def _ends_with(self, error: GroupAbandoned | GroupQuarantined | None) -> None:
-        """Note that the next commit ends the group, and with which error."""
+        """Remember that the next commit ends the group. ``error``: why the group is not completed; ``None`` if it is."""
         self._end = error
 
     def _is_over(self) -> None:
-        """Note that the end is committed."""
+        """Remember that the end of the group is committed."""
         self._state = _GetState.ENDED
 
     @property
     def _is_new(self) -> bool:
-        """Whether it was not iterated over."""
+        """Whether the application has not iterated over the group yet."""
         return self._state is _GetState.NEW
 
     @property
@@ -204,14 +203,14 @@ class IncomingGroup:
         return self._getter.group is self
 
     def _advance(self, processed: Message | None) -> Message | None:
-        """Return the message after ``processed``, ``None`` at the end; for the iterator."""
+        """Return the message after ``processed``, for the iterator; ``None`` at the end of the group."""
         getter = self._getter
         telemetry = getter.owner.telemetry
         try:
             if processed is None:
                 message, self._in_hand = self._in_hand, None
             else:
-                # The application asks for more, so it has processed this one.
+                # The application asks for another message, so it has processed this one.
                 if telemetry.each_message:
                     telemetry.messages.processed()
                 if getter.connection.turn.interrupted or getter.group is not self:
@@ -235,7 +234,7 @@ class IncomingGroup:
         return message
 
     def _checked(self, message: Message) -> Message | None:
-        """Return the message if it is for the application, else get it again; ``None`` if another consumer has got it."""
+        """Return the message if the application gets it, else get it again; ``None`` if another consumer has got it."""
         while not is_for_application(self._getter, self.key, message):
             again = self._taken_again()
             if again is None:
@@ -249,8 +248,7 @@ class IncomingGroup:
     def _taken_again(self) -> Message | None:
         """Get a message again that was backed out as a suspect.
 
-        Returns ``None`` if it was the first of its group, which another consumer has got meanwhile. The next iteration has what
-        else there is.
+        Return ``None`` if it was its group's first message, and another consumer has got the group meanwhile.
         """
         getter = self._getter
         try:
@@ -279,7 +277,7 @@ class IncomingGroup:
     # --- messages in segments
 
     def _next_of_message(self) -> Message:
-        """Get the next segment for the application. The one before is processed, so a syncpoint may be taken between them."""
+        """Get the next segment for the application. The previous one is processed, so a syncpoint can come between the two."""
         turn = self._getter.connection.turn
         with turn:
             if turn.interrupted or not self._is_current:
@@ -298,7 +296,7 @@ class IncomingGroup:
         return self._in_hand
 
     def _last_segment(self) -> Message:
-        """Get the segments of a message that the application did not ask for; returns the last one."""
+        """Get the segments of a message that the application did not ask for. Return the last segment."""
         assert self._in_hand is not None
         while not self._in_hand.is_last_segment:
             self._next_segment()

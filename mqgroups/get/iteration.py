@@ -1,6 +1,6 @@
-"""The iterator of groups, and of the messages in one.
+"""An iterator over groups, and over the messages of a group.
 
-Not a generator: if two threads called one, Python would fail before ``Turn`` could refuse one.
+It is not a generator. If two threads called a generator, Python would fail before ``Turn`` could refuse the second thread.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _T = TypeVar("_T")
 
 
 class Iteration(Generic[_T]):
-    """Returns what ``advance`` returns for the item before, until that is ``None``. If it raises, the iteration has ended."""
+    """An iterator whose next item is ``advance(previous item)``. It ends when ``advance`` returns ``None`` or raises an error."""
 
     def __init__(self, turn: Turn, advance: Callable[[_T | None], _T | None]) -> None:
-        """``turn``: is taken for each call of ``advance``, which gets ``None`` the first time."""
+        """Call ``advance`` for each item, holding ``turn``. The first call gets ``None``."""
         self._turn = turn
         self._advance = advance
         self._before: _T | None = None

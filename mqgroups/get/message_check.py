@@ -1,4 +1,4 @@
-"""Checks a message before an application gets it: it may end an abandoned group, be poison, or belong to a rest that is moved."""
+"""Checks a message before the application gets it. It may end an abandoned group, be poison, or belong to a moved rest."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from mqgroups.mqi.message import Message
 
 
 def is_for_application(getter: Getter, key: bytes, message: Message) -> bool:
-    """Return whether the application gets a message of the group with this ``key``; if not, it was backed out, and is got again.
+    """Return whether the application gets a message of the group with this ``key``. If not, it was backed out; get it again.
 
-    What its sender may have caused comes behind the look at the backout count, or is poison itself: nothing stops a consumer
-    for ever that is to move poison.
+    An error that the message's sender may have caused is raised only after the check of the backout count, or makes the message
+    poison. So one message cannot stop a consumer for ever if the consumer moves poison.
 
     Raises:
-        GroupAbandoned: it ends a group that its producer has given up. That is committed.
-        GroupQuarantined: it and the rest of the group were moved to the backout queue.
-        PoisonMessage: it cannot be processed, and is not moved by the consumer's policy.
+        GroupAbandoned: the message ends a group that its producer has abandoned. That end is committed.
+        GroupQuarantined: the message and the rest of the group were moved to the backout queue.
+        PoisonMessage: the message cannot be processed, and the consumer's policy does not move it.
         CcsidUnknown: the consumer has a codec, and there is no code page for the message's text.
         MQGroupsError: a call failed.
     """
@@ -42,7 +42,7 @@ def _is_suspected(getter: Getter, message: Message) -> bool:
 
 
 def _abandoned(getter: Getter, key: bytes, message: Message, result: int, reason: str) -> GroupAbandoned:
-    """Commit the message that abandons the group; returns the error to raise."""
+    """Commit the message that abandons the group. Return the error to raise."""
     messages = getter.cursor.position.msg_seq_number - 1
     abandoned = GroupAbandoned(getter.settings.queue, message.group_id, messages, result, reason, key)
     getter.owner.telemetry.abandoned(result)
@@ -54,7 +54,7 @@ def _abandoned(getter: Getter, key: bytes, message: Message, result: int, reason
 
 
 def _is_kept(getter: Getter, message: Message) -> bool:
-    """Treat a message that was backed out too often; returns whether the application gets it."""
+    """Decide about a message that was backed out too often. Return whether the application gets it."""
     owner, backout = getter.owner, getter.aside.backout
     assert backout is not None
     how = treatment(
@@ -72,7 +72,7 @@ def _is_kept(getter: Getter, message: Message) -> bool:
         return True
     if how is Treatment.ISOLATE:
         if not getter.can_isolate:
-            # If it fails, the messages before it fail with it, and in the end each of them is processed alone.
+            # If the message fails, those before it fail with it, and in the end each of them is processed alone.
             return True
         _suspect(getter, message)
         return False
@@ -80,16 +80,16 @@ def _is_kept(getter: Getter, message: Message) -> bool:
 
 
 def _decoded(getter: Getter, message: Message) -> Exception | None:
-    """Decode a message; returns another error of the codec than ValueError, which says nothing about the message.
+    """Decode a message. Return any error of the codec except ValueError, because only ValueError blames the message.
 
-    Raises PoisonMessage or GroupQuarantined if it is invalid; CcsidUnknown.
+    Raises PoisonMessage or GroupQuarantined if the message is invalid; CcsidUnknown.
     """
     reason, codec = message._not_got_because, getter.settings.codec
     if codec is not None and not reason:
         try:
             message._decode(codec.decode)
         except CcsidUnknown as error:
-            # The sender chose it. So it is waited for a code page only as often as for a program that fails.
+            # The sender chose the CCSID. So the missing code page stops the consumer only as often as a failing program.
             if not (getter.moves_poison and _is_suspected(getter, message)):
                 _commit_those_before(getter)
                 queue, number = getter.settings.queue, message.msg_seq_number
@@ -98,7 +98,7 @@ def _decoded(getter: Getter, message: Message) -> Exception | None:
         except NotDecoded as error:
             reason = str(error)
         except ValueError as error:
-            # Its text may show the data.
+            # The text of a ValueError may show the data.
             reason = type(error).__name__
         except Exception as error:
             return error
@@ -110,23 +110,23 @@ def _decoded(getter: Getter, message: Message) -> Exception | None:
 
 
 def _suspect(getter: Getter, message: Message, tries: int = 0) -> None:
-    """Back out a message that has failed alone so often, and note it as the suspect, with its count after that."""
+    """Back out a message that has failed alone ``tries`` times. Record it as the suspect, with its backout count after that."""
     count = message.backout_count + 1 - tries
     getter.isolate(Suspect(message.group_id, message.msg_seq_number, count, message.msg_id))
     getter.trial = replace(getter.trial, tries=tries)
 
 
 def _commit_those_before(getter: Getter) -> None:
-    """Commit the messages before one that is not decoded, so that they do not come again with it."""
+    """Commit the messages before a message that cannot be decoded, so that they do not come again with it."""
     owner = getter.owner
     if owner.unit.messages and getter.can_isolate:
         getter.isolate(owner.unit.note.suspect)
 
 
 def _poison(getter: Getter, message: Message, reason: str = "") -> PoisonMessage | GroupQuarantined:
-    """Treat a poison message by the consumer's policy; returns the error to raise.
+    """Treat a poison message by the consumer's policy. Return the error to raise.
 
-    ``reason``: why it cannot be decoded. Then it is poison whatever its backout count is.
+    ``reason``: why the message cannot be decoded. Such a message is poison whatever its backout count is.
     """
     backout = getter.aside.backout
     queue, number, count = getter.settings.queue, message.msg_seq_number, message.backout_count
@@ -135,14 +135,14 @@ def _poison(getter: Getter, message: Message, reason: str = "") -> PoisonMessage
     if getter.moves_poison:
         return _quarantined(getter, message, reason)
     if not reason and getter.can_isolate:
-        # The next start gets it once more, alone: the program may have been corrected by then, or what it needs is back.
+        # The next start gets the message once more, alone, because the program may have been corrected by then.
         _suspect(getter, message, PROOF - 1)
     left = getter.was_loop_left
     return PoisonMessage(queue, message.group_id, number, count, threshold, reason, loop_left=left)
 
 
 def _quarantined(getter: Getter, message: Message, reason: str = "") -> GroupQuarantined:
-    """Move the rest of the group to the backout queue; returns the error to raise."""
+    """Move the message and the rest of the group to the backout queue. Return the error to raise."""
     backout = getter.aside.backout
     assert backout is not None
     first = message.msg_seq_number

@@ -1,4 +1,4 @@
-"""Tells when a consumer's group has the key, or only the GroupId, of the group that it completed before."""
+"""Logs that a consumer's group has the key, or only the GroupId, of the group completed before it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ _log = logging.getLogger("mqgroups.get")
 _REPEATS = (
     "group %s on queue %s repeats the group completed before it: its first message has the same MsgId, %s. Either messages are "
     "there twice (after RESOLVE CHANNEL, a restored queue, or dead letters that were put back twice), or their putter uses "
-    "identifiers again (for example an ACE flow that copies the MsgId of its input). It is processed, unless the program stops "
-    "at group.repeats"
+    "identifiers again (for example an ACE flow that copies the MsgId of its input). The group is processed, unless the program "
+    "stops at group.repeats"
 )
 _REUSED = "queue %s: GroupId %s was used again, for another group. Tell groups apart by group.key, not by GroupId"
 
 
 def compared(owner: Owner, queue: str, first: Message, *, tells_reuse: bool) -> Likeness:
-    """Return what a group that begins has in common with the one that was completed before it, and log that.
+    """Return what a new group has in common with the group that was completed before it, and log that.
 
-    ``tells_reuse``: also if it is only the GroupId.
+    ``tells_reuse``: whether to log even if only the GroupId is the same.
     """
     group_id = first.group_id.hex()
     found = likeness(owner.own.record, first.group_id, first.msg_id)

@@ -1,7 +1,7 @@
-"""The rest of a group that cannot be completed: looked at twice by browsing, and got one physical message at a time.
+"""The rest of a group that cannot be completed: browsed twice, then got one physical message at a time.
 
-It has a handle of its own, because a get without logical order would change the consumer's place in its group. Segments are not
-joined, so a message need not be complete. Not here: what becomes of the messages (``getter.py``).
+The rest has a queue handle of its own, because a get without logical order would change the consumer's place in its group.
+Segments are not joined, so a message need not be complete. Not here: where the messages go (``getter.py``).
 """
 
 from __future__ import annotations
@@ -17,42 +17,41 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
 _OPEN_OPTIONS = mq.MQOO_BROWSE | mq.MQOO_INPUT_SHARED | mq.MQOO_NO_READ_AHEAD
-# MQPUT makes properties of the MQRFH2 again.
+# MQPUT turns the MQRFH2 into properties again.
 _GET = mq.MQGMO_SYNCPOINT | mq.MQGMO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
 _MATCH = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
 
 
 class RestOfGroup:
-    """The rest of the group that a consumer is getting."""
+    """The messages on the queue that follow a consumer's position in its group."""
 
     def __init__(self, connection: Connection, queue: str) -> None:
         self._connection = connection
         self._name = queue
         self._queue: Queue | None = None
-        # The last look: at which group, behind which number, and what it has found.
+        # The last browse: its GroupId, the message number of the position, and the messages found.
         self._seen: tuple[bytes, int, Rest] | None = None
 
     @property
     def found(self) -> Rest:
-        """What the last look has found."""
+        """The messages that the last browse found."""
         return self._seen[2] if self._seen is not None else ()
 
     def is_unchanged(self, position: GroupPosition) -> bool:
-        """Look at the queue, and return whether it is as at the last look, at the same position; raises MQIError."""
+        """Browse the queue. Return whether the last browse, at the same position, found the same; raises MQIError."""
         before = self._seen
         found = rest_behind(position, self._browse(position.group_id))
         self._seen = (position.group_id, position.msg_seq_number, found)
         return self._seen == before
 
     def forget(self) -> None:
-        """Forget the last look: the group goes on, or has ended."""
+        """Forget the last browse, because the group continues or has ended."""
         self._seen = None
 
     def take(self, group_id: bytes, left: Left, *, again: bool) -> tuple[bytes, bytes] | None:
-        """Get a message of the rest in the unit of work. Returns MQMD and data, or ``None`` if it is gone.
+        """Get a message of the rest in the unit of work. Return MQMD and data, or ``None`` if the message is gone.
 
-        ``again``: whether it has been got before, and was backed out with a lost connection. Then it may not be back yet. Raises
-        MQIError.
+        ``again``: whether the message was backed out with a lost connection, and may not be back yet. Raises MQIError.
         """
         match = _MATCH
         if self._connection.platform != mq.MQPL_ZOS:

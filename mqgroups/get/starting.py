@@ -1,4 +1,4 @@
-"""Checks and opens, at a consumer's start, all that it needs besides its status queue."""
+"""Opens and checks what a consumer needs at its start, except its status queue."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mqgroups.status.records import foreign_record
 
 
 def open_cursor(connection: Connection, settings: Consuming, owner: Owner) -> GroupCursor:
-    """Open the consumer's queue at its last commit; raises MQIError, or ConfigurationError if it is its own status queue."""
+    """Open the consumer's queue at its last commit. Raises MQIError; ConfigurationError if the queue is its status queue."""
     try:
         return GroupCursor(connection, settings, owner.committed)
     except MQIError as error:
@@ -40,9 +40,9 @@ def _refuse_status_queue(connection: Connection, settings: Consuming, in_use: MQ
 
 
 def find_backout_queue(connection: Connection, settings: Consuming, owner: Owner, queue: Queue) -> BackoutQueue | None:
-    """Return the backout queue of the consumer's open ``queue``; ``None`` if the consumer moves nothing there.
+    """Return backout queue and threshold of the consumer's open ``queue``; ``None`` if the consumer uses neither.
 
-    Raises as ``backout_queue_of``.
+    Raises the errors of ``backout_queue_of``.
     """
     moves_groups = settings.stalled == "quarantine" or owner.unit.note.quarantine
     found = backout_queue_of(connection, queue, settings.poison, "quarantine" if moves_groups else settings.stalled)
@@ -50,7 +50,7 @@ def find_backout_queue(connection: Connection, settings: Consuming, owner: Owner
 
 
 def refuse_unfit(settings: Consuming, owner: Owner, shown: str, *, is_pipe: bool) -> None:
-    """Check that these settings can finish the interrupted group that other settings may have begun.
+    """Raise an error if these settings cannot finish an interrupted group, which other settings may have begun.
 
     ``shown``: the consumer's repr. Raises ConfigurationError; StatusQueueUnusable if the group is a pipe's.
     """

@@ -1,19 +1,20 @@
-"""Decides which puts of a producer may be asynchronous, and checks with MQSTAT what became of them.
+"""Decides which messages a producer puts asynchronously, and checks with MQSTAT whether these puts succeeded.
 
-On a producer's own connection most messages are put with MQPMO_ASYNC_RESPONSE. Three kinds are answered all the same:
+On a producer's own connection most messages are put with MQPMO_ASYNC_RESPONSE. Three kinds of message are put synchronously:
 
-    the first of a group            returns its GroupId, and the instance of a cluster queue that it goes to
-    the first on a fresh handle     is put without logical order; all later ones rely on the handle's place in the group
+    the first of a group            MQPUT returns its GroupId, and the instance of a cluster queue that it goes to
+    the first on a fresh handle     is put without logical order; all later messages rely on the handle's place in the group
     the last of a unit of work      proves the unit of work
 
-The queue manager numbers the messages of a group on this handle, and gives no number to a message that it refused, or that was
-backed out. So if the last message of a unit of work has the expected GroupId, number and offset, all messages before it are in
-the unit of work. Its answer also says where the group goes, which the handle keeps for the whole group. Before the status record
-MQSTAT is asked, which tells warnings too. If anything is wrong, ``UnitsOfWork.redo`` redoes the unit of work, and all its puts
-are answered then, and those of the next ``ANSWERED_UNITS``: a queue that was full is soon full again. That a refused message gets
-no number is known only from reading (IBM MQ, "Logical and physical ordering"). MQSTAT does not depend on it.
+The queue manager numbers the messages of a group on this handle. A message that it refused or backed out gets no number. So if
+the last message of a unit of work has the expected GroupId, number and offset, all messages before it are in the unit of work.
+The answer to that put also says where the group goes, which the handle keeps for the whole group. MQSTAT is called before the
+status record is put, because it reports warnings too. If anything is wrong, ``UnitsOfWork.redo`` redoes the unit of work with
+synchronous puts. The next ``ANSWERED_UNITS`` units of work are put synchronously too, because a queue that was full is soon full
+again. IBM's documentation says that a refused message gets no number ("Logical and physical ordering"); this was not tried on IBM
+MQ. The check with MQSTAT does not depend on this.
 
-On a shared connection all are answered: a unit of work that holds messages of the application cannot be redone.
+On a shared connection all puts are synchronous, because a unit of work that holds messages of the application cannot be redone.
 """
 
 from __future__ import annotations
@@ -27,18 +28,18 @@ from mqgroups.mqi import structures as st
 from mqgroups.put.descriptors import IN_LOGICAL_ORDER
 from mqgroups.settings import Producing
 
-# With fewer, most units of work for a queue that is often full are put twice; with more, puts are answered longer than needed.
+# With fewer, most units of work for an often full queue are put twice. With more, puts stay synchronous longer than needed.
 ANSWERED_UNITS = 4
 _UNANSWERED_IN_LOGICAL_ORDER = st.asynchronous(IN_LOGICAL_ORDER)
 
 
 class Answers:
-    """The answers that one producer waits for.
+    """Which puts of one producer are synchronous, and whether asynchronous puts are still unchecked.
 
     Attributes:
-        answered_units: for how many units of work, from the open one on, all puts are answered; ``inf``: for all. If it is 0,
-            messages may be put asynchronously.
-        last_came: whether the last put was answered. Only then may a unit of work end.
+        answered_units: the number of units of work, including the open one, in which all puts are synchronous; ``inf`` for all
+            units. At 0, messages can be put asynchronously.
+        last_came: whether the last put was synchronous. A unit of work must end with a synchronous put.
     """
 
     def __init__(self, connection: Connection, settings: Producing) -> None:
@@ -49,29 +50,29 @@ class Answers:
 
     @property
     def are_missing(self) -> bool:
-        """Whether the open unit of work has messages that were not answered."""
+        """Whether the open unit of work has asynchronous puts that are not checked yet."""
         return self._unanswered.any
 
     def asynchronously(self, pmo: bytearray) -> bytearray:
-        """Return the MQPMO for a message that goes unanswered."""
+        """Return the MQPMO for an asynchronous put, and remember that the unit of work has such a put."""
         self._unanswered.any = True
         return _UNANSWERED_IN_LOGICAL_ORDER if pmo is IN_LOGICAL_ORDER else st.asynchronous(pmo)
 
     def check(self) -> None:
-        """Ask whether the messages without an answer are put. Raises MQIError for the first warning or failure."""
+        """Ask MQSTAT whether all asynchronous puts succeeded. Raises MQIError for the first warning or failure."""
         self._unanswered.check()
 
     def redo(self) -> None:
-        """Have all puts answered from now on, for a while."""
+        """Make all puts synchronous, in the open unit of work and in the next few."""
         self.answered_units = max(self.answered_units, ANSWERED_UNITS) if self._unanswered.can_be_checked else inf
 
     def unit_ended(self) -> None:
-        """Count a unit of work that was committed, and that was not redone."""
+        """Count a unit of work that was committed without being redone."""
         if self.answered_units:
             self.answered_units -= 1
 
     def explain(self, error: MQIError) -> None:
-        """If ``error`` is 2003 because an earlier put failed unseen, raise the MQIError of that put."""
+        """Raise the MQIError of an earlier asynchronous put, if that put is the reason for ``error`` 2003 (backed out)."""
         if error.reason == mq.MQRC_BACKED_OUT:
             missing = self._unanswered.any
             self.check()

@@ -1,12 +1,12 @@
-"""The MQMD and MQPMO of the messages that a producer puts: made by the core's plan, kept while the next messages need the same.
+"""Builds the MQMD and MQPMO of the messages that a producer puts, and reuses them for messages of the same kind.
 
-Trace context goes in an MQRFH2 that is prepared here, in front of the data: the elements of its folder ``usr`` are properties, as
-those of a message handle are (IBM MQ, topic "Properties specified as MQRFH2 elements"), without an MQSETMP for each message. A
-message handle has it all the same where the two may differ: beside properties of the message's own, because those of a handle
-come first ("MQRFH2 element name conflicts"); in front of another header; and if the message is too long with a header, which
-counts as data. A queue with PROPCTL(V6COMPAT) passes such a header on as it was put.
+Trace context goes in an MQRFH2 in front of the data. The elements of its folder ``usr`` are message properties (IBM MQ, topic
+"Properties specified as MQRFH2 elements"), so no MQSETMP is needed for each message. A message handle carries the context instead
+in three cases: the message has properties of its own, and properties of a handle take precedence over those of an MQRFH2 ("MQRFH2
+element name conflicts"); the data begins with another header; or the message is too long with an MQRFH2, which counts as data. A
+queue with PROPCTL(V6COMPAT) passes the MQRFH2 on as it was put.
 
-Not here: which message comes next (``core.group``), and what becomes of it (``putter.py``).
+Not here: which message comes next (``core.group``), and how it is put (``putter.py``).
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _PLAIN = frozenset({mq.MQFMT_NONE, mq.MQFMT_STRING})
 
 
 class Descriptors:
-    """The structures for one producer's messages.
+    """The MQI structures for one producer's messages.
 
     Attributes:
-        of_run: MQMD templates by kind, for messages that are not the last, while the handle retains the group. Their MQPMO is
-            ``IN_LOGICAL_ORDER``.
-        headers: the headers in front of messages by kind, with the present trace context; ``None`` if messages carry none.
+        of_run: MQMDs by kind, to reuse for whole messages before the group's last, while the queue handle is inside the group.
+            They go with the MQPMO ``IN_LOGICAL_ORDER``.
+        headers: MQRFH2s by kind, with the present trace context; ``None`` if messages carry no context.
     """
 
     def __init__(self, connection: Connection, settings: Producing) -> None:
@@ -51,16 +51,16 @@ class Descriptors:
         self.of_run: dict[MessageKind, bytearray] = {}
 
     def carry(self, carried: TraceContext) -> None:
-        """Set the trace context of the next messages."""
+        """Set the trace context that the next messages carry."""
         if carried == self._context:
             return
         if bool(carried.traceparent) is not (self.headers is not None):
-            # Their MQMD says whether there is a header.
+            # The MQMD says whether the data begins with a header, so the old MQMDs do not fit any more.
             self.of_run.clear()
         self._context, self.headers = carried, {} if carried.traceparent else None
 
     def in_front(self, kind: MessageKind) -> bytes:
-        """Return the header in front of a message of this kind; empty if messages carry no context."""
+        """Return the MQRFH2 in front of a message of this kind; empty if messages carry no trace context."""
         if self.headers is None:
             return b""
         header = self.headers.get(kind)
@@ -78,20 +78,20 @@ class Descriptors:
         *,
         in_handle: bool = False,
     ) -> tuple[bytearray, bytearray, bytes]:
-        """Return MQMD, MQPMO and header of the message after ``position``; keep the MQMD if it also fits those that follow.
+        """Return MQMD, MQPMO and MQRFH2 for the message after ``position``. Keep the MQMD if later messages can use it too.
 
-        ``in_handle``: the message was too long with a header.
+        ``in_handle``: whether the trace context must go in a message handle, because the message is too long with an MQRFH2.
         """
         data, kind, _, last, part = message
         plan = next_put(position, last=last, part=part)
         whole = part is MessagePart.WHOLE
-        # No trace context in segments: IBM's texts do not say whether one may have properties (2443 may apply; not tried on
-        # IBM MQ).
+        # Segments carry no trace context: IBM's texts do not say whether a segment can have properties (2443 may apply; not
+        # tried on IBM MQ).
         carries = whole and self.headers is not None
         has_header = carries and not kind.properties and not in_handle and kind.format_name in _PLAIN
         md = st.md(
             format_name=mq.MQFMT_RF_HEADER_2 if has_header else kind.format_name,
-            # Of the header, which is ASCII; without a CCSID of its own the data has the same.
+            # The CCSID of the header, which is ASCII. Data without a CCSID of its own has the same CCSID.
             ccsid=UTF_8 if has_header and kind.ccsid else kind.ccsid,
             correl_id=kind.correl_id,
             msg_type=kind.msg_type,
@@ -112,7 +112,7 @@ class Descriptors:
         return md, pmo, self.in_front(kind) if has_header else b""
 
     def _handle(self, kind: MessageKind, md: bytearray, data: bytes, *, carries: bool) -> int:
-        """Return a message handle with the properties of a message, and its trace context; raises MQIError."""
+        """Return a message handle with the message's own properties and its trace context; raises MQIError."""
         message_handle = self._connection.message_handle
         properties = dict(kind.properties)
         own_header = kind.format_name == mq.MQFMT_RF_HEADER_2
@@ -121,5 +121,5 @@ class Descriptors:
             properties.update(self._context.as_properties())
         if kind.properties:
             return message_handle(properties)
-        # Telemetry alone makes no put fail.
+        # An error of telemetry must not make the put fail.
         return (properties and guarded(message_handle)(properties)) or mq.MQHM_NONE

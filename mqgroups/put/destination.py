@@ -1,22 +1,23 @@
-"""Binds a producer's queue, so that a group stays on one instance of a cluster queue.
+"""Opens a producer's queue so that each group stays on one instance of a cluster queue.
 
-A cluster queue has instances at several queue managers. With ``bind="group"`` the queue manager chooses one for each group, with
-``bind="open"`` one for all groups (IBM MQ, "MQOPEN and clusters"). It keeps to the chosen instance within one handle, but not
-across a restart: the first put after a restart goes without logical order, and is workload-balanced like a single message. So the
-rest of an interrupted group is put to the queue manager that the status record names, and the destination of each message is
-compared with that name. Two options are not offered. MQOO_BIND_NOT_FIXED would split groups, and with MQOO_BIND_AS_Q_DEF an
+A cluster queue has instances at several queue managers. With ``bind="group"`` the queue manager chooses an instance for each
+group, with ``bind="open"`` one instance for all groups (IBM MQ, "MQOPEN and clusters"). The choice holds within one handle, but
+not across a restart. The first put after a restart goes without logical order, and is workload-balanced like a single message. So
+the rest of an interrupted group is put to the queue manager that the status record names, and the destination of each message is
+compared with that name. Two options are not offered. MQOO_BIND_NOT_FIXED would split groups. With MQOO_BIND_AS_Q_DEF an
 administrator could change DEFBIND to NOTFIXED.
 
-First the queue is opened again by its own name, with MQOO_BIND_ON_OPEN. MQOD mostly says that it leads to the same queue manager.
-Only if a cluster queue leads elsewhere, the recorded queue manager is named: a full name is resolved by other definitions, and
-needs other authorities (IBM MQ, "Name resolution", "Authorizations for MQI calls"). A user who may put only to an alias of the
-queue may not name it. Then the alias is opened again and again until it leads there, before anything is put.
+After a restart the producer first opens the queue by its own name, with MQOO_BIND_ON_OPEN. MQOD usually shows that the queue
+leads to the recorded queue manager. If a cluster queue leads elsewhere, the producer opens it with the recorded queue manager's
+name. Such a full name is resolved by other definitions, and needs other authorities (IBM MQ, "Name resolution", "Authorizations
+for MQI calls"). A user with authority only for an alias of the queue may not use the full name. Then the producer opens the alias
+repeatedly, until it leads to the recorded queue manager. Nothing is put before that.
 
-With ``bind="group"`` the destination of the first message is read from MQPMO.ResolvedQMgrName. IBM's texts do not guarantee it:
-the field is blank if the instance is not fixed, and they do not say whether a group's instance is fixed (IBM MQ, "MQPMO"). If the
-field is blank, a restart could not find the instance. Then a group is committed only as a whole, and a group that needs several
-units of work is refused. Considered: opening the queue with MQOO_BIND_ON_OPEN for each group. All groups would pay for that, and
-an application that wants it can choose ``bind="open"``.
+With ``bind="group"`` the destination of the first message is read from MQPMO.ResolvedQMgrName. IBM's texts do not guarantee it.
+The field is blank if the instance is not fixed, and the texts do not say whether a group's instance is fixed (IBM MQ, "MQPMO").
+If the field is blank, a restart could not find the instance. Then a group is committed only as a whole, and a group that needs
+several units of work is refused. The alternative was to open the queue with MQOO_BIND_ON_OPEN for each group. All groups would
+pay for that, and an application that wants it can choose ``bind="open"``.
 
 Not here: which message comes next (``core``), and when to commit (``putter.py``).
 """
@@ -35,16 +36,16 @@ from mqgroups.settings import Producing
 
 _OPTIONS: dict[Bind, int] = {"group": mq.MQOO_BIND_ON_GROUP, "open": mq.MQOO_BIND_ON_OPEN}
 _ON_OPEN = mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN
-# The instances of a cluster queue take turns. Other programs and weights move the turn on (IBM MQ, "The cluster workload
-# management algorithm"). A client does not know how many instances there are. This is several times as many as clusters have.
+# Repeated opens go through the instances of a cluster queue; other programs and weights change the order (IBM MQ, "The cluster
+# workload management algorithm"). A client does not know the number of instances; clusters have several times fewer than this.
 _MOST_OPENS = 100
 
 
 class Destination:
-    """Where the messages of one producer go.
+    """The queue and the instance that one producer's messages go to.
 
     Attributes:
-        resolved: the names of the queue and the queue manager that the group's first message was put to; empty before that.
+        resolved: the names of the queue and the queue manager that the group's first message went to; empty before that message.
         field: the last ResolvedQMgrName that MQPMO returned, 48 bytes.
     """
 
@@ -65,9 +66,9 @@ class Destination:
         return self._connection.open_queue(self._queue, mq.MQOO_OUTPUT | _OPTIONS[self._settings.bind])
 
     def open_for_the_rest(self) -> Queue:
-        """Open the queue where the beginning of the group went.
+        """Open the queue instance that has the beginning of the interrupted group.
 
-        Raises MQIError: it cannot be opened; for a cluster queue, neither by the name of the recorded instance nor by its own.
+        Raises MQIError if the queue cannot be opened. A cluster queue is tried by the instance's name and by its own.
         """
         led_to: set[str] = set()
         if queue := self._open_by_its_name(1, led_to):
@@ -77,7 +78,7 @@ class Destination:
             return self.open()
         q_name, q_mgr_name = self.resolved
         try:
-            # Named also if it is on this queue manager: with CLWLUSEQ(ANY) the rest could otherwise go to another one.
+            # An instance on this queue manager is named too: with CLWLUSEQ(ANY) the rest could otherwise go to another one.
             return self._connection.open_queue(q_name or self._queue, _ON_OPEN, object_q_mgr_name=q_mgr_name)
         except ConnectionBroken:
             raise
@@ -94,7 +95,7 @@ class Destination:
         raise refused
 
     def _open_by_its_name(self, times: int, led_to: set[str]) -> Queue | None:
-        """Open the queue, at most so many times, until it leads to the recorded queue manager; note where else it led to."""
+        """Open the queue up to ``times`` times, until it leads to the recorded queue manager. ``led_to`` gets the others."""
         for _ in range(times):
             queue = self._connection.open_queue(self._queue, _ON_OPEN)
             if queue.resolved_q_mgr_name == self.resolved[1]:
@@ -104,7 +105,7 @@ class Destination:
         return None
 
     def _is_of_cluster(self) -> bool | None:
-        """Whether messages go to a cluster queue; None if it cannot be inquired, mostly because the user may not."""
+        """Return whether messages go to a cluster queue; ``None`` if this cannot be inquired, mostly for lack of authority."""
         if self._clustered is None:
             try:
                 self._clustered = _leads_to_cluster(self._connection, self._queue)
@@ -115,7 +116,7 @@ class Destination:
         return self._clustered
 
     def check_opened(self, queue: Queue) -> None:
-        """Raise ConfigurationError for an alias of a topic. Its MQOPEN succeeds, with a blank ResolvedQName (IBM MQ, "MQOD")."""
+        """Raise ConfigurationError if the queue is an alias of a topic, as a blank ResolvedQName shows (IBM MQ, "MQOD")."""
         if not queue.resolved_q_name:
             raise ConfigurationError(
                 f"{self._queue} leads to a topic, and groups and segments cannot be published (MQPUT would fail with 2417). "
@@ -123,12 +124,12 @@ class Destination:
             )
 
     def begins(self, pmo: bytes) -> None:
-        """Note where the first message of a group went."""
+        """Remember which queue and queue manager the first message of a group went to."""
         self.resolved = (st.name_at(pmo, st.PMO_RESOLVED_Q_NAME), st.name_at(pmo, st.PMO_RESOLVED_Q_MGR_NAME))
         self.field = pmo[st.PMO_RESOLVED_Q_MGR_NAME]
 
     def went(self, pmo: bytes, md: bytes) -> None:
-        """Raise QueueManagerChanged if a later message, not committed yet, went to another queue manager than the first one."""
+        """Raise QueueManagerChanged if an uncommitted message went to another queue manager than the group's first message."""
         field = pmo[st.PMO_RESOLVED_Q_MGR_NAME]
         if field == self.field:
             return
@@ -147,9 +148,9 @@ class Destination:
         self.field = field
 
     def check_told(self) -> None:
-        """Refuse to commit only the beginning of a group if MQPMO did not say to which of several instances it went.
+        """Raise ConfigurationError if only a group's beginning would be committed, and MQPMO did not name the instance.
 
-        Raises ConfigurationError; ConnectionBroken if the connection was lost when the queue was inquired.
+        Also raises ConnectionBroken if the connection is lost while the queue is inquired.
         """
         if self.resolved[1]:
             return
@@ -162,14 +163,14 @@ class Destination:
             )
 
     def ended(self) -> None:
-        """Forget where the group went, because it has ended."""
+        """Forget the destination of a group that has ended."""
         self.resolved = ("", "")
 
 
 def _leads_to_cluster(connection: Connection, name: str) -> bool:
-    """Whether messages put to queue ``name`` go to a cluster queue.
+    """Return whether messages put to queue ``name`` go to a cluster queue.
 
-    CLUSTER of an alias or a remote queue is for other queue managers: here, the definition decides (IBM MQ, "Name resolution").
+    The attribute CLUSTER of an alias or a remote queue matters only to other queue managers (IBM MQ, "Name resolution").
     """
     with closing(connection.open_queue(name, mq.MQOO_INQUIRE)) as queue:
         kind = queue.inquire(mq.MQIA_Q_TYPE)

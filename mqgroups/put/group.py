@@ -1,4 +1,4 @@
-"""OutgoingGroup: a message group that an application puts, message by message.
+"""OutgoingGroup: a message group that an application puts, one message at a time.
 
 ``producer.py`` explains why one message is held back. ``putter.py`` puts the messages.
 """
@@ -40,10 +40,10 @@ _log = logging.getLogger("mqgroups.put")
 
 
 class _PutStart(NamedTuple):
-    """What is known of a group when the application gets it.
+    """What the producer knows about a group when the application gets the group.
 
-    ``committed``: the position of its last commit. ``checkpoint``: of that commit. ``properties``: of the group; ``None`` if not
-    known. ``done``: it is complete already, so nothing can be put.
+    ``committed``, ``checkpoint``: the position and the checkpoint of the last commit. ``properties``: the group's properties;
+    ``None`` if unknown. ``done``: set if the group is complete already, so that nothing can be put.
     """
 
     committed: GroupPosition
@@ -53,7 +53,7 @@ class _PutStart(NamedTuple):
 
 
 class _PutState(Enum):
-    """How far the application is with a group. One that is not used may be dropped without being ended."""
+    """How far the application has come with a group. A group that is not used can be dropped without being ended."""
 
     NOT_USED = "not used"
     USED = "used"
@@ -61,17 +61,17 @@ class _PutState(Enum):
     ENDED = "ended"
 
 
-# Looked up once: to look up a member of an enum takes long.
+# Looked up once, because looking up a member of an enum takes long.
 _NOT_USED, _USED, _PUT, _ENDED = _PutState
 _WHOLE = MessagePart.WHOLE
 _WHOLE_PAYLOADS = (bytes, str, bytearray, memoryview)
 
-# As ``Unsent``, not cut yet.
+# Like ``Unsent``, but not cut into segments yet.
 _Given: TypeAlias = "tuple[bytes | Stream, MessageKind, Checkpoint, bool, MessagePart]"
 
 
 class OutgoingGroup(WithBlock):
-    """A message group being put: what ``with producer.group() as group`` returns."""
+    """A message group that the application is putting. ``producer.group()`` returns it, for use in a ``with`` statement."""
 
     def __init__(
         self,
@@ -82,12 +82,12 @@ class OutgoingGroup(WithBlock):
     ) -> None:
         """Begin or resume a group.
 
-        ``properties``: of the group; ``None`` if not known. ``done``: it is complete already, so nothing can be put.
+        ``properties``: the group's properties; ``None`` if unknown. ``done``: set if the group is complete already.
         """
         self._state = _NOT_USED if done is None else _ENDED
         self._putter = putter
         self._turn = putter.turn
-        # Held back until it is known whether it is the last message; only while the group is open.
+        # The message held back until it is known whether it is the last one; ``None`` after the group's end.
         self._held: _Given | None = None
         # The checkpoint of the message that is put next.
         self._checkpoint: Checkpoint = None
@@ -99,42 +99,42 @@ class OutgoingGroup(WithBlock):
 
     @property
     def resume_from(self) -> int:
-        """How many messages of this group were committed when ``producer.group()`` returned it; 0 in a new group."""
+        """The number of this group's messages that were committed when ``producer.group()`` returned it; 0 in a new group."""
         return self._start.committed.msg_seq_number
 
     @property
     def resume_offset(self) -> int:
-        """How many bytes of the next message were committed then, if it was interrupted between its segments; else 0.
+        """How many bytes of the next message are committed already, if it was interrupted between its segments; else 0.
 
-        Put that message from its beginning all the same: the committed bytes are skipped.
+        Put that message again from its beginning: the group skips the committed bytes.
         """
         return self._start.committed.offset
 
     @property
     def checkpoint(self) -> Any:
-        """The application's checkpoint of the last commit in this group; ``None`` in a new group."""
+        """The checkpoint of this group's last commit before ``producer.group()`` returned the group; ``None`` in a new group."""
         return self._start.checkpoint
 
     @property
     def properties(self) -> Mapping[str, PropertyValue]:
-        """The group's properties: those given to ``producer.group()``; of an interrupted group, those of its first message.
+        """The group's properties, as given to ``producer.group()``. An interrupted group has those of its first message.
 
         Raises:
-            GroupPropertiesLost: the group was interrupted, and its status record does not have them.
+            GroupPropertiesLost: the group was interrupted, and its status record does not have the properties.
         """
         owner = self._putter.owner
         return require_kept(self._start.properties, owner.committed.group_id, owner.keeper.name)
 
     @property
     def name(self) -> str:
-        """The group's name; empty if it has none, or it is not known."""
+        """The group's name; empty if the group has no name, or its name is unknown."""
         return name_of(self._start.properties)
 
     @property
     def is_complete(self) -> bool:
-        """Whether the group was complete before: the last one that this producer completed has its name.
+        """Whether the group is complete already, because the last named group that this producer completed has the same name.
 
-        ``resume_from`` is the number of its messages. Nothing is put when the block is left, and ``put`` is GroupUsage.
+        Then ``resume_from`` is the number of its messages, leaving the block puts nothing, and ``put`` raises GroupUsage.
         """
         return self._start.done is not None
 
@@ -150,7 +150,7 @@ class OutgoingGroup(WithBlock):
 
     @property
     def _has_failed(self) -> bool:
-        """Whether a call of this group failed, so that it was backed out to the last commit."""
+        """Whether a call on this group failed, so that the group was backed out to the last commit."""
         return self._failure is not None
 
     def put(
@@ -163,33 +163,33 @@ class OutgoingGroup(WithBlock):
         correl_id: bytes | None = None,
         properties: Mapping[str, PropertyValue] | None = None,
     ) -> None:
-        """Put the next message of the group. (The call puts the message before it; this one is held back, see ``producer.py``.)
+        """Put the next message. Without ``last``, the message is held back until the next call or the end of the block.
 
         Args:
-            payload: ``str`` is put as text (MQSTR, UTF-8 or ``ccsid``), ``bytes`` unchanged, ``bytearray`` and ``memoryview`` as
-                copies. A stream (a binary file, or any iterable of bytes) is put in segments, while it is read.
-            last: whether this is the group's last message. With ``None`` the end of the ``with`` block decides. A stream is not
+            payload: ``str`` is put as text (MQSTR, in UTF-8 or ``ccsid``), ``bytes`` unchanged, ``bytearray`` and ``memoryview``
+                as copies. A stream (a binary file, or any iterable of bytes) is read piece by piece, and put in segments.
+            last: whether this is the group's last message. ``None`` leaves this to the end of the ``with`` block. A stream is not
                 held back, so it needs ``True`` or ``False``.
-            format: the message's format name, up to 8 characters, instead of MQSTR or none.
-            ccsid: the coded character set of the text: a ``str`` is encoded in it; of ``bytes`` it says what they are. Without it
-                text is UTF-8 (1208), and ``bytes`` with ``format="MQSTR"`` are refused if they are not.
+            format: the message's format name, up to 8 characters. The default is MQSTR for ``str``, and none for ``bytes``.
+            ccsid: the coded character set of the text, by default UTF-8 (1208). A ``str`` is encoded in it. ``bytes`` are only
+                labelled with it; without it, ``bytes`` with ``format="MQSTR"`` must be valid UTF-8.
             correl_id: the message's CorrelId, 24 bytes.
-            properties: message properties by name: ``str``, ``int`` (MQTYPE_INT32, or MQTYPE_INT64 if it needs that),
-                ``bool``, ``float``, ``bytes`` or ``None``. A message in segments has them in each segment. The group's first
-                message also has the group's properties.
+            properties: message properties by name: ``str``, ``int`` (MQTYPE_INT32, or MQTYPE_INT64 for larger values), ``bool``,
+                ``float``, ``bytes`` or ``None``. Each segment of a message has them. The group's first message also has the
+                group's properties.
 
         Raises:
-            Stopped: ``GroupProducer.stop`` was called. What was put before is committed; this message and the one held back are
-                not put.
-            QueueUnavailable: the queue stayed full, or its puts inhibited, for ``full_wait_s``. The messages before this
-                one are committed, but not on a wrapped connection. As any error of the queue manager, the call for a later
-                message of the unit of work may raise it (``put_response``).
+            Stopped: ``GroupProducer.stop`` was called. The messages put before are committed. This message and the one held back
+                are not put.
+            QueueUnavailable: the queue stayed full, or its puts inhibited, for ``full_wait_s``. The messages before this one are
+                committed, except on a wrapped connection. After an asynchronous put (``put_response``), a later call in the unit
+                of work can raise this, or any other error of the queue manager.
             GroupUsage: the group has ended, or an earlier call failed.
             MessageRefused: the payload, a property, the format or the CorrelId is invalid. Nothing of this message is put, and
-                the group goes on with the next ``put``. Invalid data in a stream is found only while it is read; then the unit of
-                work is backed out.
-            MQGroupsError: any other failure. The unit of work is backed out; leave the ``with`` block, and the next
-                ``producer.group()`` goes on after the last commit.
+                the next ``put`` continues the group. Invalid data in a stream is found only while the stream is read. Then the
+                unit of work is backed out.
+            MQGroupsError: any other failure. The unit of work is backed out. Leave the ``with`` block; the next
+                ``producer.group()`` continues after the last commit.
         """
         with self._turn:
             self._check_open()
@@ -217,33 +217,33 @@ class OutgoingGroup(WithBlock):
                     self._state = _ENDED
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Commit ``checkpoint`` (bytes or a JSON value) with the next message that is put.
+        """Commit ``checkpoint`` (bytes or a JSON value) together with the next message that is put.
 
-        Call it before the ``put`` of the message that it belongs to, and do not change the value afterwards. If no checkpoint is
-        set for a message, the one before stays.
+        Call this before the ``put`` of the message that the checkpoint belongs to. Do not change the value afterwards. The
+        checkpoint stays valid until another one is set.
 
         Raises:
-            GroupUsage: the group has ended, or an earlier call failed; or the checkpoint is neither bytes nor a JSON value. In
-                the last case the group goes on without it.
+            GroupUsage: the group has ended, an earlier call failed, or the checkpoint is neither bytes nor a JSON value. In the
+                last case the group continues without it.
         """
         self._check_open()
         check_can_be_kept(checkpoint)
         self._checkpoint = checkpoint
 
     def abandon(self, result: int = 0, reason: str = "") -> None:
-        """End the group without completing it: an empty last message marks it, and consumers raise ``GroupAbandoned``.
+        """End the group without completing it: put an empty last message, for which consumers raise ``GroupAbandoned``.
 
-        Messages of the group that are not committed are backed out. If none are committed, no consumer can have seen the group,
-        and nothing is put.
+        Uncommitted messages of the group are backed out. If no message is committed, no consumer can have seen the group, and
+        nothing is put.
 
         Args:
-            result: a number of the application's choice, 0 or more, for consumers.
-            reason: a text for a person who reads the message; put as its property ``mqgroups.Reason``.
+            result: a number for consumers, 0 or more; the application chooses its meaning.
+            reason: a text for people who read the message; put as the message property ``mqgroups.Reason``.
 
         Raises:
-            ConfigurationError: the result is less than 0, or too large for an application's feedback code (MQFB_APPL_LAST).
-            GroupUsage: the group has ended; or only some segments of its last message are committed, so the rest has to be put.
-            MQGroupsError: any other failure; the group is not abandoned, and ``producer.group()`` resumes it.
+            ConfigurationError: the result is negative, or too large for an application's feedback code (MQFB_APPL_LAST).
+            GroupUsage: the group has ended, or only some segments of its last message are committed. Put the other segments then.
+            MQGroupsError: any other failure. The group is not abandoned, and ``producer.group()`` resumes it.
         """
         with self._turn:
             if self._state is _ENDED:
@@ -259,24 +259,24 @@ class OutgoingGroup(WithBlock):
                 self._state = _ENDED
 
     def _let_go(self) -> None:
-        """End the group without a call of the MQI, so that it takes no more messages. The producer backs out the rest."""
+        """End the group without an MQI call, so that it accepts no more messages. The producer backs out uncommitted messages."""
         self._state, self._held = _ENDED, None
 
     @property
     def _begun(self) -> GroupPosition | None:
-        """If some segments of the next message are committed: the position behind them."""
+        """The position after the committed segments of the next message; ``None`` if no segment of it is committed."""
         committed = self._start.committed
         return committed if committed.offset else None
 
     def _with_properties(self, properties: Mapping[str, PropertyValue] | None) -> Mapping[str, PropertyValue] | None:
-        """Return the properties of the next message, with those of the group if it is the group's first."""
+        """Return the properties of the next message. If it is the group's first message, they include the group's properties."""
         start = self._start
         if start.committed.msg_seq_number or not start.properties:
             return properties
         return with_group_properties(start.properties, properties)
 
     def _put(self, message: _Given, offset: int = 0) -> None:
-        """Put a message, behind its first ``offset`` bytes."""
+        """Put a message without its first ``offset`` bytes, which are committed already."""
         payload, kind, checkpoint, last, _ = message
         putter = self._putter
         try:
@@ -296,7 +296,7 @@ class OutgoingGroup(WithBlock):
             raise
 
     def _fail(self, error: BaseException) -> None:
-        # Also after KeyboardInterrupt: it is not known whether the interrupted call put the message.
+        # This includes KeyboardInterrupt, because it is not known whether the interrupted call put the message.
         self._failure, self._held = f"{type(error).__name__}: {error}", None
         self._putter.back_out(error)
 
@@ -321,7 +321,7 @@ class OutgoingGroup(WithBlock):
         return self
 
     def __del__(self) -> None:
-        # If it has failed, that was told.
+        # A failed group has already raised its error.
         if getattr(self, "_state", _ENDED) in (_USED, _PUT) and self._failure is None:
             tell_forgotten(
                 f"{self!r} was not ended, so its last messages are not committed. Use `with producer.group() as group`",
@@ -334,7 +334,7 @@ class OutgoingGroup(WithBlock):
     ) -> None:
         if self._state is _ENDED:
             return
-        # Not ended before the turn is taken: an interruption that comes earlier must leave the group as one that was left.
+        # The group ends only after the turn is taken. After an earlier interruption it must still count as left by its block.
         with self._turn:
             try:
                 if error is None:

@@ -1,7 +1,8 @@
-"""Payloads that an application may put: bytes, text and streams; the MQMD fields that follow, and how they are cut into messages.
+"""Checks the payloads that an application puts, finds their MQMD fields, and cuts them into physical messages.
 
-``bytearray`` and ``memoryview`` are copied. A stream is anything with ``read(n)`` that returns bytes, or any iterable of bytes.
-It is read piece by piece, never as a whole. All other types are refused: the application has to encode them first.
+A payload is bytes, text or a stream. ``bytearray`` and ``memoryview`` are copied. A stream is an object whose ``read(n)`` returns
+bytes, or any iterable of bytes. It is read piece by piece, never as a whole. All other types are refused, so the application must
+encode them first.
 
 Not here: how a piece is put (``core.group``, ``putter.py``).
 """
@@ -43,7 +44,7 @@ Payload: TypeAlias = "Whole | Stream"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageKind:
-    """MQMD fields and properties that messages of one kind share. Compared by identity, because it is looked up per message."""
+    """The MQMD fields and properties that several messages share. Kinds are compared by identity, which makes lookups fast."""
 
     format_name: bytes = mq.MQFMT_NONE
     ccsid: int = mq.MQCCSI_Q_MGR
@@ -58,8 +59,8 @@ TEXT = MessageKind(mq.MQFMT_STRING, UTF_8)
 
 
 # A physical message that is not committed yet: its data; its kind; the checkpoint to commit with it; whether it is, or is a
-# segment of, the group's last message; which part of a logical message it is. A plain tuple, because one is made for each
-# message: to make and read a NamedTuple would take a fifth of the time of a put.
+# segment of, the group's last message; which part of a logical message it is. It is a plain tuple, because making and reading
+# a NamedTuple for each message would take a fifth of the time of a put.
 Unsent: TypeAlias = "tuple[bytes, MessageKind, Checkpoint, bool, MessagePart]"
 
 
@@ -70,9 +71,9 @@ def data_and_kind(
     properties: Mapping[str, PropertyValue] | None = None,
     ccsid: int | None = None,
 ) -> tuple[bytes, MessageKind]:
-    """Return a payload as bytes (none of a stream, ``None``), and its MQMD fields and properties.
+    """Return a payload as bytes, and its MQMD fields and properties. For a stream, pass ``None``; its bytes are empty.
 
-    Bytes that are said to be text are in ``ccsid``; without it they must be UTF-8, and are labelled as that.
+    Text in bytes is labelled with ``ccsid``. Without ``ccsid`` it must be UTF-8, and is labelled as UTF-8.
 
     Raises:
         MessageRefused: the payload is neither bytes nor text, or another argument is invalid.
@@ -101,9 +102,9 @@ def data_and_kind(
 
 
 def is_last(last: bool | None, begun: GroupPosition | None) -> bool:
-    """Return whether a message is the group's last. If it is ``begun``, its committed segments say so; otherwise ``last`` does.
+    """Return whether a message is the group's last. For an interrupted message its committed segments (``begun``) decide.
 
-    Raises GroupUsage if ``last`` contradicts the segments, is missing although it is needed, or is not a bool.
+    Raises GroupUsage if ``last`` contradicts those segments, is not a bool, or is missing for a new stream.
     """
     if last is not None and not isinstance(last, bool):
         raise GroupUsage(f"last must be True, False or None, got {last!r}")
@@ -123,23 +124,23 @@ def is_last(last: bool | None, begun: GroupPosition | None) -> bool:
 
 
 def _check_ccsid(ccsid: object) -> None:
-    # Any that a message can have: one that was got can be put again, whatever its putter said.
+    # Accept any CCSID that a message can have, so that each message that was got can be put again.
     if isinstance(ccsid, bool) or not isinstance(ccsid, int) or not ccsid or not -(1 << 31) <= ccsid < 1 << 31:
         raise MessageRefused(f"ccsid must be a CCSID, a number other than 0, got {ccsid!r:.100}")
 
 
 def _check_utf_8(data: bytes | None) -> None:
-    """Raise MessageRefused if bytes are not UTF-8, or cannot be looked at, because they come from a stream."""
+    """Raise MessageRefused if bytes are not UTF-8, or if ``data`` is ``None``, because a stream cannot be checked."""
     if data is None:
         raise MessageRefused("a stream of format MQSTR needs ccsid=, the CCSID of its text: 1208 for UTF-8")
     try:
         data.decode()
         return
     except UnicodeDecodeError as error:
-        # Not chained: UnicodeDecodeError holds the payload.
+        # The errors are not chained, because UnicodeDecodeError holds the payload.
         at = error.start
     raise MessageRefused(
-        f"the byte at position {at} is not UTF-8, as which bytes of format MQSTR are labelled. Say their CCSID with ccsid="
+        f"the byte at position {at} is not UTF-8, but bytes of format MQSTR are labelled as UTF-8. Give their CCSID with ccsid="
     )
 
 
@@ -171,9 +172,9 @@ def _with_correl_id(kind: MessageKind, correl_id: bytes) -> MessageKind:
 def abandonment(result: int, reason: str) -> Unsent:
     """Return the message that abandons a group: an empty last message of type MQMT_REPORT with an application's feedback code.
 
-    ``result`` is 0 to ``HIGHEST_RESULT``. Properties say the same to Managed File Transfer, which cancels a transfer of the group
-    (IBM MQ, topic "IBM MQ message properties read from messages on source queues"), and to programs that know how it ends the
-    group of a transfer that failed.
+    ``result`` is 0 to ``HIGHEST_RESULT``. The properties ``UserReturnCode`` and ``UserSupplement`` make Managed File Transfer
+    cancel a transfer of the group (IBM MQ, topic "IBM MQ message properties read from messages on source queues"). Managed File
+    Transfer itself marks the group of a failed transfer with the two ``WMQFTE...`` properties, which other programs may know.
     """
     told = reason or f"abandoned with result {result}"
     properties = message_properties.checked(
@@ -191,12 +192,12 @@ def abandonment(result: int, reason: str) -> Unsent:
 
 
 def check_stream(payload: object) -> None:
-    """Raise MessageRefused for a payload that is not a stream of bytes, as far as that is known before it is read."""
+    """Raise MessageRefused if a payload is not a stream of bytes, as far as this is visible before it is read."""
     if isinstance(payload, io.TextIOBase):
         raise MessageRefused("the payload is a text file. Open it in binary mode")
     if hasattr(payload, "read"):
         return
-    # A program's own structured data, whose structure or order would be lost; and arrays, whose items are numbers.
+    # Structured data would lose its structure or order, and the items of an array are numbers, not bytes.
     if isinstance(payload, Mapping | Set) or not isinstance(payload, Iterable) or hasattr(payload, "tobytes"):
         raise _no_payload(payload)
     if isinstance(payload, Sequence):
@@ -226,15 +227,15 @@ def _a(value: object) -> str:
 def pieces(
     payload: bytes | Stream, segment_bytes: int | None, begun: int, *, text: bool = False
 ) -> Iterator[tuple[bytes, MessagePart]]:
-    """Yield the data of each physical message of a payload, and which part of the logical message it is.
+    """Yield the data of each physical message of a payload, and which part of the logical message these data are.
 
     Args:
         payload: the whole message, even if its beginning is committed.
-        segment_bytes: the most bytes of a segment; ``None`` does not cut.
-        begun: how many bytes are committed already; they are skipped.
-        text: whether bytes are text in UTF-8, which is cut between characters.
+        segment_bytes: the maximum number of bytes in a segment; with ``None`` the payload is not cut.
+        begun: the number of bytes that are committed already. They are skipped.
+        text: whether the bytes are UTF-8 text, which is cut between characters.
 
-    Raises GroupUsage for a payload shorter than its committed part, MessageRefused if a stream returns other things than bytes.
+    Raises GroupUsage if the payload is shorter than its committed part, MessageRefused if a stream returns anything but bytes.
     """
     parts = (
         _cut(payload, segment_bytes, begun, text)
@@ -257,7 +258,7 @@ def _cut(data: bytes, segment_bytes: int | None, begun: int, text: bool) -> Iter
     while start < len(data):
         end = start + step
         if text and step >= _LONGEST_CHARACTER:
-            # The other bytes of a character, three at most, begin with the bits 10. (Who gives a CCSID may be mistaken.)
+            # A character's bytes after the first begin with the bits 10. There are at most three if the CCSID is right.
             lowest = end - _LONGEST_CHARACTER + 1
             while lowest < end < len(data) and data[end] & 0xC0 == 0x80:
                 end -= 1
@@ -266,7 +267,7 @@ def _cut(data: bytes, segment_bytes: int | None, begun: int, text: bool) -> Iter
 
 
 def _read(stream: Stream, segment_bytes: int | None, begun: int) -> Iterator[bytes]:
-    """Yield a stream's bytes from ``begun`` on, ``segment_bytes`` at a time."""
+    """Yield a stream's bytes from position ``begun``, ``segment_bytes`` at a time."""
     assert segment_bytes is not None
     buffer = bytearray()
     to_skip = begun

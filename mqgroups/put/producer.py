@@ -1,15 +1,15 @@
 """GroupProducer: puts a message group across units of work.
 
-This class is the application's interface. ``putter.Putter`` puts the messages, and ``units_of_work.UnitsOfWork`` ends each unit
-of work with its status record.
+This class is the application's interface. ``putter.Putter`` puts the messages, and ``units_of_work.UnitsOfWork`` commits each
+unit of work together with its status record.
 
-The last message of a group must be marked as the last when it is put. Which message is the last is known only when the ``with``
-block ends. So one message is always held back: ``put`` puts the message before. ``resume_from`` counts committed messages only.
-So after a crash the application puts the held-back message again, and the messages of the open unit of work.
+The last message of a group must be marked as the last when it is put, and only the end of the ``with`` block shows which message
+that is. So the producer always holds one message back: ``put`` puts the previous message. ``resume_from`` counts only committed
+messages. So after a crash the application puts the held-back message again, and the messages of the open unit of work.
 
-A message longer than ``segment_bytes``, or a stream, is put in segments. A unit of work may end between two segments, so a
-message never needs more memory than a unit of work, however long it is. Each segment, from the first on, must say whether its
-message is the group's last. So for a stream the application has to say it.
+A stream, or a message longer than ``segment_bytes``, is put in segments. A unit of work can end between two segments, so a
+message of any length never needs more memory than a unit of work. Even the first segment must say whether its message is the
+group's last. So for a stream the application must give ``last``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _log = logging.getLogger("mqgroups.put")
 
 
 class GroupProducer:
-    """Puts message groups to one queue, under a name that survives a crash. Made by ``QueueManager.group_producer``."""
+    """A producer that puts message groups to one queue, under a name that survives crashes (``QueueManager.group_producer``)."""
 
     def __init__(self, connection: Connection, settings: Producing) -> None:
         self._closed = True
@@ -65,7 +65,7 @@ class GroupProducer:
 
     @property
     def checkpoint(self) -> Any:
-        """The checkpoint of the last commit, whether its group was interrupted or completed; ``None`` if there is none.
+        """The checkpoint of the last commit, in an interrupted or a complete group; ``None`` if none was set.
 
         Raises:
             CommitOutcomeUnknown: the last commit had no answer, and its outcome cannot be found out on this connection.
@@ -77,28 +77,28 @@ class GroupProducer:
         return self._putter.owner.committed_checkpoint
 
     def group(self, name: str = "", *, properties: Mapping[str, PropertyValue] | None = None) -> OutgoingGroup:
-        """Return a group: the interrupted one, if there is one, else a new one. Use it in a ``with`` statement.
+        """Return the interrupted group if there is one, else a new group. Use it in a ``with`` statement.
 
-        Leaving the block puts the last message and commits. Leaving it by an exception backs out to the last commit;
-        the next ``group()``, of this producer or after a restart, goes on from there.
+        Leaving the block puts the last message and commits. Leaving it by an exception backs out to the last commit. The next
+        ``group()``, of this producer or after a restart, continues from there.
 
-        What is put under a name is put once. If the last group with a name that this producer completed has this name, the group
-        is complete (``group.is_complete``): ``group.resume_from`` is the number of its messages, and it takes no more. A warning
-        says so, because another input under the same name would not be put. Names before that one are not known: for a list of
-        names, use ``remaining``. A group without a name is put again if the program ends after its last commit and starts anew.
+        The input of a name is put once. If the last named group that this producer completed has this name, the returned group is
+        complete (``group.is_complete``). Its ``resume_from`` is the number of its messages, and it accepts no more messages. The
+        producer logs a warning, because another input under the same name would not be put. It does not know earlier names: for a
+        list of names, use ``remaining``. A group without a name is put again if the program restarts after the group's end.
 
         Args:
-            name: which group this is: the name of its input, for example of a file, a request or a day. It is put as the property
-                ``mqgroups.Name``; consumers have it as ``group.name``, and logs, spans and operators see it.
-            properties: properties of the group: its first message carries them, and ``group.properties`` of a consumer has
-                them, also after a restart. Give values that say which group it is, not values of this attempt, such as a time.
-                A reader without a message handle gets them as an MQRFH2 before the data (PROPCTL of its queue).
+            name: the name of the group's input, for example of a file, a request or a day. It is put as the property
+                ``mqgroups.Name``. Consumers have it as ``group.name``, and logs, spans and operators see it.
+            properties: the group's properties. Its first message carries them, and a consumer has them as ``group.properties``,
+                even after a restart. Give values that identify the group, not values of this attempt, such as a time. A reader
+                without a message handle gets them as an MQRFH2 before the data (PROPCTL of its queue).
 
         Raises:
             Stopped: ``stop`` was called.
             GroupUsage: the producer is closed, or the previous group has not ended; or the interrupted group has another name or
-                other properties, and ``group()`` without arguments resumes it; or the complete group has other properties.
-            MessageRefused: a property is invalid, or together they are longer than 32 KiB.
+                other properties (``group()`` without arguments resumes it); or the complete group has other properties.
+            MessageRefused: a property is invalid, or all properties together are longer than 32 KiB.
             OwnershipLost: another instance of the name has taken over.
         """
         with self._putter.turn:
@@ -109,21 +109,21 @@ class GroupProducer:
             self._putter.require_known()
             if self.stopping:
                 raise self._putter.owner.stopped()
-            # A name among the properties says which group it is, and no more: it is not remembered.
+            # A name that is only among the properties identifies the group, but is not remembered.
             done = done_with(given, self._putter.owner) if name else None
             self._group = self._complete_group(given, done) if done is not None else self._next_group(name, given)
             return self._group
 
     def remaining(self, names: Iterable[str]) -> Iterator[str]:
-        """Yield those of ``names`` whose groups are not complete, in order.
+        """Return an iterator over those ``names`` whose groups are not complete, in order.
 
             for day in producer.remaining(days):
                 with producer.group(day) as group:
                     ...
 
-        The first one is the interrupted group's name; if no group is interrupted, the name behind the last one that this
-        producer completed; the first of ``names`` if those are not among them. So the names must come in the same order at each
-        start; new ones may follow at the end.
+        The iterator begins with the name of the interrupted group. If no group is interrupted, it begins after the last name that
+        this producer completed. If ``names`` contains neither, it begins with the first name. So give the names in the same order
+        at each start. New names can follow at the end.
 
         Raises:
             GroupUsage: the producer is closed; or a name is empty, or occurs twice; or the names have another order than before,
@@ -135,7 +135,7 @@ class GroupProducer:
         wrong = next((name for number, name in enumerate(listed) if not name or place[name] != number), None)
         if wrong is not None:
             raise GroupUsage(
-                f"each group needs a name of its own, but {wrong!r:.100} {'occurs twice' if wrong else 'is none'}"
+                f"each group needs a name of its own, but {wrong!r:.100} {'occurs twice' if wrong else 'is no name'}"
             )
         with self._putter.turn:
             if self._closed:
@@ -148,7 +148,7 @@ class GroupProducer:
         if first <= done:
             raise GroupUsage(
                 f"group {interrupted!r:.100} is interrupted, but it comes before {listed[done]!r:.100}, which is complete. Give "
-                "the names in the order in which their groups are put, at each start the same"
+                "the names in the order in which their groups are put, and in the same order at each start"
             )
         return iter(listed[first:])
 
@@ -160,7 +160,7 @@ class GroupProducer:
 
     def _next_group(self, name: str, given: Mapping[str, PropertyValue]) -> OutgoingGroup:
         putter = self._putter
-        putter.abandon_interrupted("the program that put it goes on with another group")
+        putter.abandon_interrupted("the program that put it continues with another group")
         properties: GroupProperties = given
         if not putter.owner.committed.at_start:
             check_name(name, given, putter.owner)
@@ -172,11 +172,11 @@ class GroupProducer:
         return OutgoingGroup(putter, properties)
 
     def stop(self) -> None:
-        """End the current group at the next safe place. For any thread, and for signal handlers; it returns at once, for good.
+        """Stop this producer for good, at the next safe place. Any thread or signal handler can call this; it returns at once.
 
-        The next ``put`` of the application commits what was put before, puts nothing, and raises ``Stopped``; so does the next
-        ``group``. In a stream the place is between two segments. A group whose last message the application has given is
-        completed. On a wrapped connection, what was put since the last commit is backed out instead.
+        The application's next ``put`` commits the messages put before, puts nothing, and raises ``Stopped``. The next ``group``
+        raises ``Stopped`` too. In a stream, each place between two segments is safe. A group whose last message was already given
+        to ``put`` is completed. On a wrapped connection, uncommitted messages are backed out instead.
         """
         self._putter.work.stopping = True
 
@@ -186,9 +186,9 @@ class GroupProducer:
         return self._putter.work.stopping
 
     def forget(self) -> None:
-        """Remove the checkpoint and the name of the last group from the status record, in a unit of work of its own.
+        """Remove the checkpoint and the last group's name from the status record, in a separate unit of work.
 
-        Call it between two groups.
+        Call this between two groups.
 
         Raises:
             GroupUsage: the producer is closed, or a group has not ended or is interrupted.
@@ -202,9 +202,9 @@ class GroupProducer:
             self._putter.work.forget(self._putter.owner)
 
     def close(self) -> None:
-        """Back out what is not committed, remove the status record if it is no longer needed, and close both queues. Idempotent.
+        """Back out uncommitted messages, remove the status record if it is no longer needed, and close both queues. Idempotent.
 
-        The record of an interrupted group stays, and a record with a checkpoint or with the name of a complete group.
+        The record stays if a group is interrupted, or if the record has a checkpoint or the name of a complete group.
         """
         with self._putter.turn:
             if not self._closed and self._left_open() is not None:
@@ -217,10 +217,10 @@ class GroupProducer:
             self._close(finish=True)
 
     def delete_status_queue(self) -> None:
-        """Close, and delete the status queue. Only a queue that was made from a model queue can be deleted.
+        """Close the producer, and delete its status queue. Only a queue that was made from a model queue can be deleted.
 
         Raises:
-            GroupUsage: the record is still needed: a group is interrupted, or it has a checkpoint or the name of a group.
+            GroupUsage: the record is still needed: a group is interrupted, or the record has a checkpoint or the name of a group.
             MQIError: the queue cannot be deleted (2045: it is a predefined queue).
         """
         with self._putter.turn:
@@ -238,7 +238,7 @@ class GroupProducer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # After an exception the application will start again and needs the record, so a COMPLETED one stays too.
+        # After an exception the application will start again and needs the record, so a COMPLETED record stays too.
         with self._putter.turn:
             left_open = self._left_open() if error is None else None
             self._close(finish=error is None)
@@ -261,26 +261,26 @@ class GroupProducer:
             return
         turn = self._putter.turn
         if before._was_left:
-            # Interrupted while the block was being left: it is not known which calls were made.
+            # The interruption came while the block was being left, so it is not known which calls were made.
             turn.interrupted = True
         if (not_ended := self._not_ended()) is not None:
             raise not_ended
         before._let_go()
 
     def _not_ended(self) -> GroupUsage | None:
-        """Return the error if the application has begun a group and not ended it."""
+        """Return an error if the application has begun a group and not ended it, else ``None``."""
         group = self._group
-        # After an interrupted call the application may not have the group any more, or may have left it. So it may be unended.
+        # After an interrupted call the application may have lost or left the group. Then an unended group is no mistake.
         if group is None or group._has_ended or self._putter.turn.interrupted:
             return None
         if not group._is_begun and not group._is_in_block:
             return None
         return GroupUsage(
-            "the last group has not ended, so what it held back is not put. Use `with producer.group() as group`"
+            "the last group has not ended, so its held-back message is not put. Use `with producer.group() as group`"
         )
 
     def _left_open(self) -> GroupUsage | None:
-        # A group that failed has told it already.
+        # A failed group has already raised its error.
         return None if self._group is not None and self._group._has_failed else self._not_ended()
 
     def _close(self, *, finish: bool, delete: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""The properties that a producer or a pipe gives a group: checked, put with its first message, compared when it is resumed."""
+"""Checks the properties that a producer or a pipe gives a group, and compares them when the group is resumed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ NAME_OF_ITS_OWN = (
 
 
 def group_properties(name: str, properties: Mapping[str, PropertyValue] | None) -> Mapping[str, PropertyValue]:
-    """Return the properties of a new group, with its name as one of them.
+    """Return the properties of a new group, including its name.
 
-    Raises MessageRefused: one is not valid; or together they are longer than a status record keeps.
+    Raises MessageRefused if a property is invalid, or if all properties together are longer than a status record keeps.
     """
     given = dict(checked(properties or {}))
     if not isinstance(name, str):
@@ -34,7 +34,7 @@ def group_properties(name: str, properties: Mapping[str, PropertyValue] | None) 
 
 
 def resumed_with(given: Mapping[str, PropertyValue], owner: Owner) -> GroupProperties:
-    """Return the properties of the interrupted group; raises GroupUsage if one has another value than is ``given``."""
+    """Return the properties of the interrupted group. Raises GroupUsage if ``given`` has another value for one of them."""
     committed = owner.unit.note.properties
     other = contradiction(committed, given, complete=True) if committed is not None else None
     if committed is None or other is None:
@@ -45,10 +45,10 @@ def resumed_with(given: Mapping[str, PropertyValue], owner: Owner) -> GroupPrope
 
 
 def check_name(name: str, given: Mapping[str, PropertyValue], owner: Owner) -> None:
-    """Raise GroupUsage if a producer's interrupted group has another name than is ``given``, or may have one.
+    """Raise GroupUsage if a producer's interrupted group has, or may have, another name than the given one.
 
-    ``name``: the argument. Of a record that was rebuilt without the group's first message it is not known, and only a name among
-    the properties says it.
+    If the record was rebuilt without the group's first message, the group's name is unknown. Then a name is accepted only among
+    the properties, not as the argument ``name``.
     """
     committed, of_properties = owner.unit.note.properties, name_of(given)
     found = name_of(committed)
@@ -76,7 +76,7 @@ def _interrupted(owner: Owner) -> str:
 
 
 def passed_on(name: str) -> str:
-    """Return the name of an incoming group if the outgoing group can have it; else an empty one, because others chose it."""
+    """Return the name of an incoming group, which another program chose; empty if an outgoing group cannot have that name."""
     try:
         group_properties(name, None)
     except MessageRefused:
@@ -85,7 +85,7 @@ def passed_on(name: str) -> str:
 
 
 def done_with(given: Mapping[str, PropertyValue], owner: Owner) -> Done | None:
-    """Return the last completed group if it has the given name; raises GroupUsage if it has other properties."""
+    """Return the last completed group if it has the given name, else ``None``. Raises GroupUsage if its properties differ."""
     done, name = owner.done, name_of(given)
     if done is None or not name or done.name != name:
         return None
@@ -96,7 +96,7 @@ def done_with(given: Mapping[str, PropertyValue], owner: Owner) -> Done | None:
 
 
 def sentence_of(done: Done) -> str:
-    """Return what is known of a completed group, without a full stop."""
+    """Return a sentence about a completed group, without a full stop, for error texts."""
     return f"group {done.name!r:.100} is complete already: {done.messages} messages were put at {done.time_utc}"
 
 
@@ -108,13 +108,13 @@ def _differs(name: str, found: Mapping[str, Value], given: Mapping[str, Property
 def with_group_properties(
     group: Mapping[str, PropertyValue], message: Mapping[str, PropertyValue] | None
 ) -> Mapping[str, PropertyValue]:
-    """Return the properties of a group's first message; raises MessageRefused if it has another value for one of the group's."""
+    """Return the properties of a group's first message: the group's and its own. Raises MessageRefused if two values differ."""
     if not message:
         return group
     own = dict(checked(message))
     other = contradiction(group, own, complete=False)
     if other is not None:
         raise MessageRefused(
-            f"property {other!r} is a property of the group with another value, and the group's first message has its properties"
+            f"property {other!r} has another value in the group's properties, which the group's first message has too"
         )
     return {**group, **own}

@@ -1,10 +1,10 @@
-"""Puts the messages of a producer's groups one by one, in units of work, and puts again what was not committed.
+"""Puts the messages of a producer's groups in units of work, and puts uncommitted messages again after a failure.
 
-For each message ``core.group`` says how to put it. The MQMD that MQPUT returned is compared with that plan, and only then the
-position moves on.
+For each message ``core.group`` plans how to put it. The putter compares the MQMD that MQPUT returns with that plan, and only then
+moves its position.
 
 The putter keeps messages in memory until they are committed. So if the connection is lost and the program is still running, the
-putter redoes the unit of work. In a pipe the getter ends the unit of work, and the putter puts its part of it (``put_all``).
+putter redoes the unit of work. In a pipe the getter ends the unit of work, and the putter only puts messages (``put_all``).
 
 Not here: the application's interface to a group (``group.py``).
 """
@@ -46,11 +46,11 @@ from mqgroups.telemetry.semantic_conventions import BACKED_OUT
 
 _log = logging.getLogger("mqgroups.put")
 
-# Looked up once: to look up a member of an enum takes long.
+# Looked up once, because looking up a member of an enum takes long.
 _WHOLE, _SEGMENT = MessagePart.WHOLE, MessagePart.SEGMENT
 _RESOLVED_Q_MGR_NAME, _MSG_ID = st.PMO_RESOLVED_Q_MGR_NAME, st.MD_MSG_ID
-# The reason codes of a put that is refused because of its properties: they are longer than MAXPROPL, or the handle is not valid.
-# And of one that is too long, perhaps only with its header.
+# The reason codes of a put that is refused for its properties, which are longer than MAXPROPL or have an invalid handle; and of
+# a put that is refused for its length, perhaps only because of its header.
 _PROPERTIES_REFUSED = frozenset({mq.MQRC_PROPERTIES_TOO_BIG, mq.MQRC_HMSG_ERROR})
 _TOO_LONG = frozenset({mq.MQRC_MSG_TOO_BIG_FOR_Q, mq.MQRC_MSG_TOO_BIG_FOR_Q_MGR, mq.MQRC_DATA_LENGTH_ERROR})
 
@@ -59,11 +59,11 @@ class Putter:
     """A producer's open queue, its position in a group there, and the messages that it has put since the last commit.
 
     Attributes:
-        settings: the producer's.
-        work, owner: its units of work, and its part of them.
+        settings: the producer's settings.
+        work, owner: the producer's units of work, and the part of them that belongs to its name.
         queue: the data queue, open for output.
-        remembered: the properties, with the name, by which the status record knows the group when it is complete; empty if it has
-            no name, or the record is not to know it.
+        remembered: the properties, including the name, by which the status record remembers a complete group; empty if the group
+            has no name, or if the record must not remember it.
     """
 
     def __init__(
@@ -76,14 +76,14 @@ class Putter:
         open_queue: Callable[[], Queue] | None = None,
         owner_id: str | None = None,
     ) -> None:
-        """Open the queue and read the status record. The caller must then call ``work.claim()``, or ``close`` this putter.
+        """Open the queue and read the status record. Afterwards the caller must call ``work.claim()``, or ``close`` this putter.
 
         Args:
-            connection, settings: of the producer.
+            connection, settings: the producer's connection and settings.
             keeper: keeps the status record; closed together with this putter.
-            work: the new owner is added to it.
+            work: the units of work, to which the new owner is added.
             open_queue: opens the queue for new groups; by default as the settings say.
-            owner_id: the identity of the owner, which no other has; by default a random one.
+            owner_id: the unique identity of the owner; by default a random one.
 
         Raises:
             StatusError: the status queue, or the record on it, cannot be used.
@@ -121,7 +121,7 @@ class Putter:
 
     @even_half_made
     def __repr__(self) -> str:
-        """Return the text that a producer shows as its repr."""
+        """Return the repr of the producer."""
         position = self.position
         group = position.group_id.hex() if not position.at_start else "none"
         return (
@@ -136,12 +136,12 @@ class Putter:
 
     @property
     def turn(self) -> Turn:
-        """The connection's."""
+        """The connection's lock, which admits one caller at a time."""
         return self._connection.turn
 
     @property
     def _persistence(self) -> Persistence:
-        # All messages of a group have the same, whatever the settings say now.
+        # All messages of a group have the same persistence, whatever the settings say now.
         owner = self.owner
         record = owner.own.record
         return self.settings.persistence if record is None or owner.committed.at_start else record.persistence
@@ -155,8 +155,8 @@ class Putter:
             self.work.redo(error)
 
     def stop_if_asked(self) -> None:
-        """Commit what is put, and raise Stopped, if the application has called ``stop``."""
-        # After an asynchronous put, the next message is still put: synchronously, which proves the unit of work.
+        """Commit the messages put before, and raise Stopped, if the application has called ``stop``."""
+        # After an asynchronous put, the next message is still put, and synchronously, which proves the unit of work.
         if not self.work.stopping or not self._answers.last_came:
             return
         try:
@@ -167,7 +167,7 @@ class Putter:
         raise self.owner.stopped()
 
     def segment_bytes(self, payload: bytes | Stream) -> int | None:
-        """Return the most bytes of a segment of this payload; ``None`` if it is not cut. Raises GroupUsage on z/OS."""
+        """Return the maximum segment size for this payload; ``None`` if it is not cut. Raises GroupUsage for a stream on z/OS."""
         given = self.settings.segment_bytes
         if isinstance(payload, bytes):
             return given
@@ -201,8 +201,8 @@ class Putter:
     def _put_once(self, message: Unsent, ends: bool = True, in_handle: bool = False) -> None:
         """Put a message, without a commit.
 
-        ``ends``: whether it must be answered, for example as the last of its unit of work. ``in_handle``: whether its trace
-        context goes in a message handle.
+        ``ends``: whether the put must be synchronous, for example because the message ends its unit of work. ``in_handle``:
+        whether the trace context goes in a message handle.
         """
         data, kind, _, last, part = message
         owner, descriptors, answers = self.owner, self._descriptors, self._answers
@@ -212,14 +212,14 @@ class Putter:
         md = None if last or part is not _WHOLE or in_handle else descriptors.of_run.get(kind)
         in_run = md is not None
         if md is not None:
-            # A fast path: nothing but the number changes. Of 9 µs of a put in Python it saves 6 (processor time).
+            # A fast path, because only the number changes. It saves 6 of the 9 µs of processor time that a put takes in Python.
             pmo = IN_LOGICAL_ORDER
             header = descriptors.in_front(kind) if descriptors.headers is not None else b""
         else:
             if kind.msg_type == mq.MQMT_REPORT:
                 owner.telemetry.abandoned(kind.feedback - mq.MQFB_APPL_FIRST)
             md, pmo, header = descriptors.prepare(self.position, self._persistence, message, in_handle=in_handle)
-        # In a run the position is behind the group's first message, on a handle that retains it.
+        # In a run the position is behind the group's first message, on a handle that retains the position.
         unanswered = not ends and not answers.answered_units and (in_run or may_go_unanswered(self.position))
         if unanswered:
             pmo = answers.asynchronously(pmo)
@@ -253,10 +253,10 @@ class Putter:
         unit.data_bytes += len(data)
 
     def _put_otherwise(self, message: Unsent, error: MQIError, ends: bool, *, had_header: bool) -> None:
-        """Put a message again that was refused with ``error``.
+        """Put a message again, in another way, after the queue manager refused it with ``error``.
 
-        It goes without trace context if its properties were refused, and with it in a message handle if it was too long. For any
-        other refusal the error is raised, or that of an earlier put that had no answer and explains it.
+        If its properties were refused, the message goes without trace context. If it was too long, its trace context goes in a
+        message handle. For any other refusal the error is raised, or that of an earlier asynchronous put that explains it.
         """
         self._answers.explain(error)
         if had_header and error.reason in _TOO_LONG:
@@ -269,10 +269,10 @@ class Putter:
         self._put_once(message, ends)
 
     def _arrived(self, message: Unsent, md: bytes, pmo: bytes, *, unanswered: bool) -> None:
-        """Check where a message went, by the MQMD and MQPMO that came back, and move the position behind it.
+        """Check the MQMD and MQPMO that MQPUT returned for a message, and move the position behind the message.
 
-        Raises QueueManagerChanged: it went to another queue manager than the group's first message. ForeignSyncpoint: it is not
-        the group's next one.
+        Raises QueueManagerChanged if the message went to another queue manager than the group's first message, ForeignSyncpoint
+        if it is not the group's next message.
         """
         data, kind, _, last, part = message
         run, whole = self._run, part is _WHOLE
@@ -303,7 +303,7 @@ class Putter:
     def _misplaced(self, group_id: bytes, found: int) -> ForeignSyncpoint:
         """Return the error for a message that got another number, offset or group than planned.
 
-        Raises MQIError instead if a message before it was not put, which explains it.
+        Raises MQIError instead if an earlier message was not put, which explains it.
         """
         self._answers.check()
         position = self.position
@@ -314,7 +314,7 @@ class Putter:
         )
 
     def _begin(self) -> None:
-        """Begin the owner's part of a unit of work."""
+        """Begin the producer's part of a unit of work."""
         self.work.begin()
         if not self.queue.is_open:
             self.queue = self._open()
@@ -324,12 +324,12 @@ class Putter:
         self._stand_at_committed()
 
     def _carry(self, span: MessageSpan | None = None) -> None:
-        """Set the trace context of the next messages: that of ``span``, or of the unit of work. Without ``propagate``: none."""
+        """Set the trace context of the next messages: that of ``span`` or of the unit of work, or none if propagation is off."""
         propagates = self._connection.propagates
         self._descriptors.carry(self.owner.telemetry.trace_context(span) if propagates else context.NONE)
 
     def _creating(self) -> MessageSpan:
-        """Begin the span of a message; the message carries its context if propagation is on."""
+        """Begin the span of a message. If propagation is on, the message carries the context of that span."""
         telemetry = self.owner.telemetry
         span = telemetry.messages.begin(self._run.next_number, telemetry.context)
         if self._connection.propagates or self._descriptors.headers is not None:
@@ -387,7 +387,7 @@ class Putter:
         self._run.go_to(self.owner.committed)
 
     def set_back(self) -> None:
-        """Go to the position in the owner's record, after a commit or a backout."""
+        """Set the position to that of the owner's record, after a commit or a backout."""
         self._descriptors.of_run.clear()
         self._stand_at_committed()
         if self.owner.committed.at_start:
@@ -396,14 +396,14 @@ class Putter:
     def _group_ended(self) -> None:
         self._destination.ended()
         if self._pinned:
-            # The queue was open at one instance only for the rest of that group. The next group's first message opens it again:
-            # not here, because an MQOPEN can fail and the commit has already succeeded.
+            # The queue was open at one instance only for the rest of that group. The next group's first message opens it again.
+            # An MQOPEN here could fail although the commit has already succeeded.
             self._pinned = False
             self.queue.close()
         self._descriptors.of_run.clear()
 
     def back_out(self, why: BaseException | str | None) -> None:
-        """Back out to the last commit, and add its position to the text of an error."""
+        """Back out to the last commit. If ``why`` is an error, add the position of that commit to its text."""
         self._unsent.clear()
         try:
             self.work.back_out_after(why)
@@ -411,7 +411,7 @@ class Putter:
             self.set_back()
 
     def abandon(self, result: int, reason: str) -> None:
-        """Back out to the last commit, and end the group without completing it. If nothing of it is committed, nothing is put."""
+        """Back out to the last commit, and end the group without completing it. If no message of it is committed, put nothing."""
         self.back_out(BACKED_OUT)
         self.recover()
         committed = self.owner.committed
@@ -433,7 +433,7 @@ class Putter:
             raise
 
     def abandon_interrupted(self, reason: str) -> None:
-        """Abandon the interrupted group, if there is one and the settings say so."""
+        """Abandon the interrupted group, if there is one and the settings say ``interrupted="abandon"``."""
         if self.settings.interrupted == "abandon" and not self.owner.committed.at_start:
             self.owner.log(_log, logging.WARNING, "%r abandons its interrupted group: %s", self, reason)
             self.abandon(0, reason)
@@ -441,19 +441,19 @@ class Putter:
     # --- after a lost connection
 
     def recover(self) -> None:
-        """Restore the open queues and the position if the connection was lost, or a call interrupted, since the last commit."""
+        """Restore the open queues and the position after a lost connection or an interrupted call."""
         if self._connection.turn.interrupted:
             # The application does not know which of these messages were put, and puts them again.
             self._unsent.clear()
         self.work.recover()
 
     def require_known(self) -> None:
-        """Call ``recover``; raises CommitOutcomeUnknown if the outcome of a commit cannot be found out."""
+        """Recover as ``recover`` does. Raises CommitOutcomeUnknown if the outcome of a commit cannot be found out."""
         self.recover()
         self.work.require_known()
 
     def replay(self, committed: int | None) -> None:
-        """Put again what is not committed, after a lost connection; see ``Participant.replay``."""
+        """Put the uncommitted messages again after a lost connection; see ``Participant.replay``."""
         del self._unsent[: committed or 0]
         self._answers.redo()
         self.set_back()
@@ -463,19 +463,22 @@ class Putter:
                 self._put_and_commit(message)
             except MQIError as error:
                 if number < last and not error.context:
-                    # The application is in a later call: this one was put asynchronously before.
+                    # The application is in the call for a later message, because this one was put asynchronously.
                     error.context = f"This was message {self._run.next_number} of the group"
                 raise
 
     # --- in a pipe
 
     def unit_committed(self) -> None:
-        """Take note that the getter has committed what was put."""
+        """Move the position behind the messages of this putter that the getter has committed."""
         self._unit_ended()
         self.set_back()
 
     def put_all(self, messages: Sequence[Unsent]) -> PendingCommit | None:
-        """Put messages in a unit of work that the getter commits. Returns how it ends. May be called again."""
+        """Put messages in a unit of work that the getter commits. Return what that commit leaves for the outgoing group.
+
+        If the unit of work is redone, this is called again.
+        """
         if self.work.redoing:
             self._answers.redo()
         self.set_back()
@@ -484,7 +487,7 @@ class Putter:
             try:
                 self._put_once(message, ends)
             except MQIError as error:
-                # If messages were not answered, a full queue shows only at the last one, and all have to be put again.
+                # After asynchronous puts, a full queue shows only at the last message, and all messages must be put again.
                 if error.reason not in NO_ROOM or self._answers.are_missing:
                     raise
                 self._put_when_room(message, ends)
@@ -496,9 +499,9 @@ class Putter:
     # --- the queue
 
     def _open(self) -> Queue:
-        """Open the queue; for the rest of an interrupted group, open the instance that its beginning went to.
+        """Open the queue. For the rest of an interrupted group, open the instance that has the group's beginning.
 
-        Otherwise MQOO_BIND_ON_GROUP might send the rest to another instance: the first put after a restart goes without logical
+        Otherwise MQOO_BIND_ON_GROUP might send the rest to another instance. The first put after a restart goes without logical
         order, and such a put is workload-balanced as if not bound (IBM MQ, "MQOPEN and clusters").
         """
         self._pinned = bool(self._destination.resolved[1]) and not self.owner.committed.at_start
@@ -520,7 +523,7 @@ def claimed_putter(
     open_queue: Callable[[], Queue] | None = None,
     owner_id: str | None = None,
 ) -> Putter:
-    """Return a putter with units of work of its own, whose name is claimed; arguments and errors as for ``Putter``."""
+    """Return a putter that has its own units of work, and has claimed its name. Arguments and errors are as for ``Putter``."""
     work = UnitsOfWork(connection, settings.every)
     try:
         putter = Putter(connection, settings, keeper, work, open_queue=open_queue, owner_id=owner_id)

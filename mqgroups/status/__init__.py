@@ -1,8 +1,8 @@
-"""Units of work, and the status record that ends each of them.
+"""Units of work, and the status record that ends each unit of work.
 
 units_of_work.py  begins, commits and backs out; recovers after a lost connection, a commit without an answer, or an interruption
 performer.py      makes the calls of the protocol (``core/protocol.py``)
-owner.py          one name's side of the units of work: where its group stands, and its record
+owner.py          one name's part of the units of work: its position in a group, and its record
 keeper.py         the interface for keeping a status record
 queue.py          one owner's status queue: its record is replaced in each unit of work, its anchor stays
 opening.py        opens a status queue, or makes it, and checks it

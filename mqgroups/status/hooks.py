@@ -1,9 +1,9 @@
-"""Hooks: functions of the application that a producer or consumer calls to report recovery, and the values it passes to them.
+"""Hooks: functions of the application that a producer or consumer calls to report recovery and progress.
 
 A producer or consumer recovers by itself after a crash and after a commit without an answer. Hooks are for logs, metrics and
-alarms, and for an application that must know before it continues. A hook is called in the application's own thread, between
-units of work, after the recovery that it reports. An exception that it raises propagates out of the call that the application
-made; the group can still be resumed at its last commit. A hook must not use the producer or consumer that calls it.
+alarms, and for an application that must know of a recovery before it continues. A hook is called in the application's own thread,
+between units of work, after the recovery that it reports. If the hook raises an exception, the application gets it from the call
+that it made. The group can still be resumed at its last commit. A hook must not use the producer or consumer that calls it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Resumed:
 class InDoubt:
     """MQCMIT of a unit of work with messages had no answer, and the status record has shown its outcome.
 
-    On a shared connection, an MQCMIT counts as without an answer also if the look at the record behind it has failed.
+    On a shared connection, this also reports an MQCMIT after which the check of the record has failed.
     """
 
     role: RoleName
@@ -77,7 +77,7 @@ class InDoubt:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A unit of work with messages is committed, or one that ends a group."""
+    """A unit of work that has messages, or that ends a group, is committed."""
 
     role: RoleName
     """``"put"`` for a producer, ``"get"`` for a consumer and for a pipe."""
@@ -119,13 +119,13 @@ class Progress:
 OnResume: TypeAlias = Callable[[Resumed], None]
 OnInDoubt: TypeAlias = Callable[[InDoubt], None]
 OnProgress: TypeAlias = Callable[[Progress], None]
-# Called before the end of the abandoned group is committed, so that the application can undo its processing of the messages.
+# Called before the commit that ends an abandoned group, so that the application can undo its processing of the messages.
 OnAbandon: TypeAlias = Callable[[GroupAbandoned], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """The functions to call; ``None`` for events that the application does not need."""
+    """The functions to call. A function is ``None`` if the application does not need its event."""
 
     on_resume: OnResume | None = None
     on_in_doubt: OnInDoubt | None = None
@@ -133,7 +133,7 @@ class Hooks:
 
 
 class _Totals(NamedTuple):
-    """The counts of all units of work that ``on_progress`` was told of, and the number of the last one."""
+    """The counts of all units of work that ``on_progress`` was called for, and the number of the last unit of work."""
 
     began_s: float
     messages: int = 0
@@ -142,7 +142,7 @@ class _Totals(NamedTuple):
 
 
 class HookCalls:
-    """Calls one owner's hooks. It remembers what happens, and calls them later, when everything is consistent."""
+    """Calls one owner's hooks. It remembers events, and calls the hooks later, when the owner is in a consistent state."""
 
     def __init__(self, hooks: Hooks, whose: Expectations) -> None:
         self._hooks = hooks
@@ -160,7 +160,7 @@ class HookCalls:
             self._resumed(event)
 
     def tell(self) -> None:
-        """Call the hooks for the events since the last call, in their order. Hooks may raise errors."""
+        """Call the hooks for the remembered events, in their order. Hooks can raise errors."""
         while self._untold:
             call, told = self._untold.pop(0)
             ask(call, told)
@@ -200,7 +200,7 @@ class HookCalls:
 
     def _committed(self, event: UnitCommitted) -> None:
         before, record = self._totals, event.record
-        # A group can end without a message: in a quarantine of which nothing is left to move.
+        # A group can end without a message, if it is quarantined and no message is left to move.
         is_progress = event.messages or event.ends_group
         if self._hooks.on_progress is None or not is_progress or record.unit_of_work == before.unit_of_work:
             return
@@ -229,7 +229,7 @@ class HookCalls:
 
 
 def checked_hook(what: str, function: _F) -> _F:
-    """Return ``function``. Raises ConfigurationError if it cannot be called, or is a coroutine function, and would never run."""
+    """Return ``function``. Raises ConfigurationError if it cannot be called, or is a coroutine function, which never runs."""
     if not callable(function):
         raise ConfigurationError(f"{what} must be a function, got {function!r}")
     if inspect.iscoroutinefunction(function):

@@ -1,9 +1,9 @@
-"""A keeper of status records: the performer makes the calls of one owner's record on it.
+"""The interface of a keeper, which has the queue handle for one owner's status record and makes the calls on it.
 
 StatusQueue       status/queue.py           a queue of the owner's own, open exclusively
-ClaimedRecords    batch/claimed_records.py  one group's records on a queue that many share
+ClaimedRecords    batch/claimed_records.py  one group's records on a queue that many attempts share
 
-How a record is kept is a value of the protocol (``core.ownership.Kept``). A keeper has the queue handle, and answers the calls.
+The record itself is a value of the protocol (``core.ownership.Kept``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Keeper(Protocol):
     """The handle of a status queue.
 
     Attributes:
-        kept: the record before it was read.
+        kept: the value of the record with which the protocol begins.
     """
 
     kept: Kept
@@ -33,7 +33,7 @@ class Keeper(Protocol):
 
     @property
     def is_stale(self) -> bool:
-        """Whether the connection has been remade, so that the queue has to be opened again."""
+        """Whether the connection was replaced, so that the queue must be opened again."""
 
     def answer(self, step: Any) -> Any:
         """Make one call of the protocol; raises MQIError, StatusError."""
@@ -42,11 +42,11 @@ class Keeper(Protocol):
         """Return the error for something that the protocol refuses."""
 
     def unit_ended(self) -> None:
-        """Take note that a unit of work was committed or backed out."""
+        """Called after a unit of work was committed or backed out."""
         return
 
     def close(self, *, delete: bool = False) -> None:
-        """Close the queue; ``delete`` deletes it."""
+        """Close the queue. With ``delete``, delete it too."""
 
     def give_up(self) -> None:
         """Close the queue after a start that has failed."""
@@ -63,7 +63,7 @@ def check_can_be_kept(checkpoint: Checkpoint) -> None:
 
 
 def require_kept(properties: GroupProperties, group_id: bytes, status_queue: str) -> Mapping[str, Value]:
-    """Return the properties of a group; raises GroupPropertiesLost if they are not known."""
+    """Return the properties of a group. Raises GroupPropertiesLost if the properties are unknown."""
     if properties is None:
         raise GroupPropertiesLost(group_id, status_queue)
     return properties

@@ -1,6 +1,6 @@
 """Opens a status queue, or makes it from a model queue, and checks that it is suitable.
 
-Not here: how it is shared, and the records on it (``queue.py``; for queues that many share, ``batch/shared_queue.py``).
+Not here: how the queue is shared, and its records (``queue.py``; for queues that many attempts share, ``batch/shared_queue.py``).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from mqgroups.mqi import structures as st
 def open_or_make(
     connection: Connection, open_as: Callable[[str, str], Queue], name: str, model: str, sharing: str
 ) -> tuple[Queue, bool]:
-    """Open a status queue, or make it from the model queue; returns the queue, and whether it was made.
+    """Open a status queue, or make it from the model queue. Return the queue, and whether it was made.
 
     Args:
-        connection: to the queue manager.
+        connection: the connection to the queue manager.
         open_as: opens a queue, given its name and, for a model queue, the name of the queue to make.
-        name, model: of the status queue, and of the model queue; empty if the status queue must exist.
+        name, model: the names of the status queue and the model queue; ``model`` is empty if the status queue must exist.
         sharing: the MQSC attributes for sharing, to show in an error text.
 
     Raises:
@@ -75,8 +75,8 @@ def open_keeping_users(open_with: Callable[[int], Queue]) -> tuple[Queue, NotAut
     """Open a status queue so that a record that replaces another one can keep its user (MQPMO_PASS_IDENTITY_CONTEXT).
 
     Returns:
-        The queue. If this user may not do that, also the 2035 that said so, and the queue is open without it: that is enough for
-        records of this user itself.
+        The queue, and ``None``. If this user lacks the authority, the queue and the error 2035. The queue is then open without
+        the option, which is enough for this user's own records.
     """
     try:
         return open_with(mq.MQOO_PASS_IDENTITY_CONTEXT | mq.MQOO_SAVE_ALL_CONTEXT), None
@@ -87,7 +87,7 @@ def open_keeping_users(open_with: Callable[[int], Queue]) -> tuple[Queue, NotAut
 def check_kind(queue: Queue) -> None:
     """Check that a status queue keeps its records on this queue manager, and is not deleted with its connection.
 
-    A permanent dynamic queue is always suitable; only a predefined queue can be in a cluster. Raises MQIError;
+    A permanent dynamic queue is always suitable. Only a predefined queue can be in a cluster. Raises MQIError;
     StatusQueueUnusable if the queue is an alias, temporary dynamic, or in a cluster.
     """
     name = queue.name
@@ -122,15 +122,14 @@ def check_kind(queue: Queue) -> None:
 
 
 def check_stays(status_queue: str, md: bytes) -> None:
-    """Check that a message of a status queue, whose MQMD is ``md``, does not expire.
+    """Raise StatusQueueUnusable if a message of a status queue expires. ``md`` is the message's MQMD.
 
-    It was put without a limit, so a limit that it has is the queue's (IBM MQ, "CAPEXPRY: Limit message expiry time"). Raises
-    StatusQueueUnusable.
+    The message was put without a limit, so a limit comes from the queue (IBM MQ, "CAPEXPRY: Limit message expiry time").
     """
     left = st.long_at(md, st.MD_EXPIRY)
     if left != mq.MQEI_UNLIMITED:
         raise StatusQueueUnusable(
-            f"status queue {status_queue}: what is put there expires, this message in {left / 10:g} s, because CAPEXPRY "
+            f"status queue {status_queue}: messages expire there, this message in {left / 10:g} s, because CAPEXPRY "
             "limits the expiry of all messages of this queue. A group whose status record expires would be put again, or the "
             f"rest of it never got. {to_copy('ALTER QLOCAL({})', status_queue)} CAPEXPRY(NOLIMIT) CUSTOM(' '), "
             "without CAPEXPRY before release 9.3.1; and alter its model queue in the same way. The next start puts records "

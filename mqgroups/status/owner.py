@@ -1,8 +1,8 @@
-"""An owner: one name's part of the units of work. It says where its group stands, and what its next status record says.
+"""An owner: one name's part of the units of work. It knows the position in the group, and makes the next status record.
 
 A producer or a consumer is one owner, a pipe is two. What is known of the name is a value of the protocol
-(``core.ownership.Ownership``), which the units of work keep for all owners together; the open unit of work is one value too
-(``OpenUnit``). Not here: when a unit of work begins and ends (``units_of_work.py``).
+(``core.ownership.Ownership``). The units of work keep these values for all owners together. The open unit of work is one value
+too (``OpenUnit``). Not here: when a unit of work begins and ends (``units_of_work.py``).
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _log = logging.getLogger("mqgroups")
 
 @dataclass(slots=True)
 class OpenUnit:
-    """One owner's part of the open unit of work; replaced after each commit or backout, so that its parts belong together.
+    """One owner's part of the open unit of work. It is replaced as a whole after each commit or backout.
 
     Attributes:
         note: the next status record's contents besides the position.
         messages: how many messages were put, or got and processed; a segment counts as one.
-        data_bytes: their application data, in bytes.
+        data_bytes: the application data of these messages, in bytes.
         to_put: how many more messages will be put before the unit of work ends.
     """
 
@@ -53,7 +53,7 @@ class OpenUnit:
 
     @property
     def group_name(self) -> str:
-        """The name of the unit's group; empty if it has none, or is not begun."""
+        """The name of the unit's group; empty if the group has no name or is not begun."""
         return name_of(self.note.properties)
 
 
@@ -61,9 +61,9 @@ class Owner:
     """A producer's or a consumer's part of its units of work. Made by ``UnitsOfWork.add``.
 
     Attributes:
-        keeper: its status queue.
-        unit: its part of the open unit of work.
-        telemetry: its spans and metrics.
+        keeper: the owner's status queue.
+        unit: the owner's part of the open unit of work.
+        telemetry: the owner's spans and metrics.
         in_hand: returns the position of the last message that was put or got.
     """
 
@@ -90,7 +90,7 @@ class Owner:
 
     @property
     def own(self) -> Ownership:
-        """What this owner knows of its name."""
+        """What this owner knows about its name."""
         return self._performer.ownerships[self._number]
 
     @property
@@ -100,7 +100,7 @@ class Owner:
 
     @property
     def look_command(self) -> str:
-        """The command that shows an operator this owner's record."""
+        """The command with which an operator can see this owner's record."""
         expected = self.own.expected
         return to_copy(f"mqgroups check {{}} --role {expected.role.value}", expected.name)
 
@@ -108,42 +108,42 @@ class Owner:
 
     @property
     def resumed(self) -> StatusRecord | None:
-        """The record found at the start, if a group was interrupted."""
+        """The record found at the start, if a group was interrupted; else ``None``."""
         return self._found.record if self._found is not None else None
 
     @property
     def committed(self) -> GroupPosition:
-        """The position of the last commit; ``AT_START`` between groups. It also says whether the queue handle retains it."""
+        """The position of the last commit, and whether the queue handle retains it; ``AT_START`` between groups."""
         return self.own.position
 
     @property
     def committed_sentence(self) -> str:
-        """What is committed of the group, as a sentence for an error text."""
+        """A sentence for error texts that says how much of the group is committed."""
         if self.committed.at_start:
             return "No message of the group is known to be committed"
         return f"Message {self.committed.msg_seq_number} is the last of the group that is known to be committed"
 
     @property
     def committed_checkpoint(self) -> Checkpoint:
-        """The application's checkpoint of the last commit; ``None`` if it set none."""
+        """The application's checkpoint of the last commit; ``None`` if there is none."""
         record = self.own.record
         return record.checkpoint if record is not None else None
 
     @property
     def done(self) -> Done | None:
-        """The last group with a name that a producer completed; ``None`` if there is none."""
+        """The last named group that a producer completed; ``None`` if there is none."""
         record = self.own.record
         return record.done if record is not None else None
 
     @property
     def is_needed(self) -> bool:
-        """Whether its record is still needed: for an interrupted group, a suspect, a checkpoint, or the name of a group."""
+        """Whether the record is still needed: for an interrupted group, a suspect, a checkpoint, or the name of a group."""
         record = self.own.record
         return record is not None and record.is_needed
 
     @property
     def outgoing(self) -> Outgoing:
-        """What a pipe's producer has committed of its group."""
+        """How much of its group a pipe's producer has committed."""
         return outgoing_at(self.committed)
 
     def stopped(self) -> Stopped:
@@ -154,30 +154,30 @@ class Owner:
     # --- the open unit of work
 
     def count(self, data_bytes: int) -> None:
-        """Count a message that was put, or got and processed, with so many bytes of data."""
+        """Count a message that was put, or got and processed. ``data_bytes``: the length of its data."""
         unit = self.unit
         unit.messages += 1
         unit.data_bytes += data_bytes
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Set the next record's checkpoint; ``None`` removes the one before."""
+        """Set the next record's checkpoint; ``None`` removes the previous checkpoint."""
         _, suspect, quarantine, properties, first_msg_id, done = self.unit.note
         self.unit.note = Note(checkpoint, suspect, quarantine, properties, first_msg_id, done)
 
     def clear_suspect(self) -> None:
-        """Note that no message is suspected any more: the one that was processed alone is not poison."""
+        """Remove the suspect from the next record: the message that was processed alone is not poison."""
         self.unit.note = self.unit.note._replace(suspect=None)
 
     def set_properties(self, properties: Mapping[str, Value]) -> None:
-        """Note the properties of the group's first message, which is in the open unit of work."""
+        """Give the next record the properties of the group's first message, which is in the open unit of work."""
         self.unit.note = self.unit.note._replace(properties=kept(properties))
 
     def set_first_msg_id(self, msg_id: bytes) -> None:
-        """Note the MsgId of the group's first message, which is in the open unit of work."""
+        """Give the next record the MsgId of the group's first message, which is in the open unit of work."""
         self.unit.note = self.unit.note._replace(first_msg_id=msg_id)
 
     def set_quarantine(self) -> None:
-        """Note in the next record that the rest of the group goes to the backout queue."""
+        """Have the next record say that the rest of the group goes to the backout queue."""
         self.unit.note = self.unit.note._replace(quarantine=True)
 
     def ending(
@@ -192,7 +192,7 @@ class Owner:
     ) -> PendingCommit:
         """Return what the open unit of work commits: a record in the middle of a group, or at its end; see ``next_record``.
 
-        ``done``: the group that it completes, if that has a name to remember.
+        ``done``: the group that this commit completes, if the group has a name to remember.
         """
         record = next_record(
             self.own,
@@ -207,11 +207,11 @@ class Owner:
         return PendingCommit(record, AT_START if ended else position_of(record), self.unit)
 
     def unit_ended(self) -> None:
-        """Begin another unit of work, after the last one was committed or backed out."""
+        """Prepare the next unit of work, after the last one was committed or backed out."""
         self.unit = OpenUnit(note_of(self.own.record))
         self.keeper.unit_ended()
 
-    # --- what happens: each event is told once, when it is certain, even if a call is interrupted in between
+    # --- events: each is reported once, when it is certain, even if a call is interrupted in between
 
     def _tell(self, event: Event) -> None:
         if self.telemetry.is_heard:
@@ -220,18 +220,18 @@ class Owner:
             self._hook_calls.take(event)
 
     def call_hooks(self) -> None:
-        """Call ``on_in_doubt`` and ``on_progress`` for what has happened. They may raise errors."""
+        """Call ``on_in_doubt`` and ``on_progress`` for the events so far. These hooks can raise errors."""
         if self._hook_calls is not None:
             self._hook_calls.tell()
 
     def tell_resumed(self) -> None:
-        """Tell that an interrupted group was found at the start, if one was."""
+        """Report the interrupted group that was found at the start, if there was one."""
         if self._found is not None:
             self.telemetry.listen()
             self._tell(self._found)
 
     def committed_with(self, record: StatusRecord | None, unit: OpenUnit | None) -> None:
-        """Tell that a unit of work is committed, and has left this record; ``unit`` if it has messages."""
+        """Report that a unit of work is committed and has left this record. ``unit``: the unit of work, if it has messages."""
         if record is None or not (self.telemetry.is_heard or self._hook_calls is not None):
             return
         ends_group = unit is not None and record.state is RecordState.COMPLETED
@@ -240,15 +240,15 @@ class Owner:
         self._tell(UnitCommitted(record, position_of(record), messages, data_bytes, name, ends_group, at_s))
 
     def backed_out(self, own: Ownership, why: BaseException | str) -> None:
-        """Tell that the open unit of work is backed out; ``own`` is what was known before."""
+        """Report that the open unit of work is backed out. ``own``: what was known before."""
         if self.telemetry.is_heard:
-            # If one owner of a unit of work loses its name, all do; metrics count the loss for that one only.
+            # If one owner of a unit of work loses its name, all owners do. Metrics count the loss only for that owner.
             is_lost = isinstance(why, OwnershipLost) and why.status_queue == own.kept.queue
             unit = self.unit
             self._tell(UnitBackedOut(own.position, self.in_hand(), unit.messages, unit.group_name, why, is_lost))
 
     def concluded(self, verdict: Verdict) -> None:
-        """Tell what the record has shown of a unit of work, and log it if its commit was in doubt."""
+        """Report the outcome of a unit of work that the record has shown. Log it if the commit was in doubt."""
         before, outcome = verdict.before, verdict.outcome
         event = _outcome(before, outcome)
         self._tell(event)
@@ -260,7 +260,7 @@ class Owner:
             )
 
     def replaced(self) -> None:
-        """Tell that another instance has the name."""
+        """Report that another instance has the name."""
         self._tell(_outcome(self.own, CommitOutcome.OWNERSHIP_LOST))
 
     def log(self, log: logging.Logger, level: int, text: str, *args: object, reason: int = 0) -> None:
@@ -297,10 +297,10 @@ def _outcome(own: Ownership, outcome: CommitOutcome) -> OutcomeFound:
 
 
 def new_owner_id() -> str:
-    """Return the identity of a new owner. It says the version, so that others can name the one that reads the record."""
+    """Return a unique identity for a new owner. It names the version that can read the record, for other versions."""
     return f"{uuid.uuid4().hex} {writer()}"
 
 
 def outgoing_at(position: GroupPosition) -> Outgoing:
-    """Return a pipe consumer's note of its outgoing group, which stands at this position."""
+    """Return what a pipe's consumer records of the outgoing group, whose position is given."""
     return Outgoing() if position.at_start else Outgoing(position.group_id, position.msg_seq_number)

@@ -1,7 +1,7 @@
 """Makes the calls of the ownership protocol, one after the other (``core/protocol.py``, ``core/steps.py``).
 
-The protocol decides, and this makes calls: on the connection, and on the status queues of the owners. What is known of the owners
-is one value here (``ownerships``), which is replaced as a whole. So if the program is interrupted, it is the old or the new one.
+The protocol decides. The performer makes the calls, on the connection and on the status queues of the owners. It keeps what is
+known of the owners as one value (``ownerships``), which is replaced as a whole. So an interruption cannot mix old and new.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class Performer:
 
     Attributes:
         ownerships: what is known of the owners.
-        keepers: their status queues, by name.
-        on_behalf_of: whose unit of work it is, for the connection.
+        keepers: the owners' status queues, by name.
+        on_behalf_of: the object for which the connection's unit of work is begun.
     """
 
     def __init__(self, connection: Connection, on_behalf_of: object) -> None:
@@ -54,12 +54,12 @@ class Performer:
         self._connection = connection
 
     def perform(self, steps: Steps[_T]) -> _T:
-        """Make the calls; returns what the protocol concludes.
+        """Make the calls of these steps, and return their result.
 
         Raises:
             OwnershipLost: another instance has the name.
             StatusError, ForeignSyncpoint: what is on a status queue cannot be replaced.
-            MQIError: a call failed, and the protocol does not go on after that.
+            MQIError: a call failed, and the protocol does not continue after that.
         """
         try:
             step = next(steps)
@@ -97,7 +97,7 @@ class Performer:
         Raises:
             OwnershipLost: a later owner of the same name is on this connection.
             GroupUsage: another producer or consumer has messages in the unit of work.
-            ConnectionBroken: the connection is lost, or a status queue has to be opened again.
+            ConnectionBroken: the connection is lost, or a status queue must be opened again.
         """
         connection, keepers = self._connection, self.keepers
         for own in self.ownerships:
@@ -124,7 +124,7 @@ class Performer:
 
 
 def lost_to(own: Ownership, holder: StatusRecord | None) -> OwnershipLost:
-    """Return the error for a name that another instance has taken over; ``holder``: its record, if one was seen."""
+    """Return the error for a name that another instance has taken over. ``holder``: that instance's record, if it was seen."""
     name, queue = f"{own.expected.role.value} {own.expected.name}", own.kept.queue
     mine = own.owner_id, own.epoch
     found = (holder.owner_id, holder.epoch) if holder is not None else ("", 0)
@@ -132,7 +132,7 @@ def lost_to(own: Ownership, holder: StatusRecord | None) -> OwnershipLost:
         return OwnershipLost(
             f"status queue {queue} holds an older record of this instance of {name} than its last commit. The queue manager or "
             "this queue was restored from a backup. Its uncommitted work is backed out, and what it committed after the backup "
-            "may be gone. Find out what that is before you start it again: it continues from the older record",
+            "may be gone. Find out what is gone before you start it again, because it continues from the older record",
             "restored",
             name=name,
             status_queue=queue,

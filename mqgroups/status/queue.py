@@ -1,12 +1,12 @@
-"""The status queue of one owner: opened exclusively, browsed, and its record got and put.
+"""The status queue of one owner: it is opened exclusively and browsed, and its record is got and put.
 
-The exclusive open is lock and fence: MQRC_OBJECT_IN_USE means that the previous owner is not gone yet. A start waits for that.
-After an owner has died, a unit of work may still hide its record, even if its handles are closed. An anchor beside the record
-shows that the record exists (``core.status_chain``); a start waits for the record too.
+The exclusive open is both lock and fence. MQRC_OBJECT_IN_USE means that the previous owner is not gone yet, and a start waits for
+that. After an owner has died, a unit of work may still hide its record, even if its handles are closed. An anchor beside the
+record shows that the record exists (``core.status_chain``), and a start waits for the record too.
 
 A record is believed only if its UserIdentifier is that of the owner's own puts, or of a user whom the owner names. By default the
-queue manager sets this field. To set it otherwise takes the authority +setid (IBM MQ, "Controlling message context information").
-MQPUT returns it, so the owner learns its own with the claim, which is backed out if the record is another user's.
+queue manager sets this field. Setting it otherwise takes the authority +setid (IBM MQ, "Controlling message context
+information"). The owner learns its own user from the MQPUT of its claim. The claim is backed out if the record is another user's.
 
 Not here: which record is put when (``core.kept_record``, ``core.protocol``). Operators: ``operate/repaired.py``.
 """
@@ -49,8 +49,8 @@ from mqgroups.telemetry import logs, metrics
 
 _log = logging.getLogger("mqgroups")
 _OPEN_OPTIONS = mq.MQOO_INPUT_EXCLUSIVE | mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_INQUIRE | mq.MQOO_NO_READ_AHEAD
-# A record is in no group, so logical order changes nothing. But on a reconnectable connection, where no group can be put, it is
-# refused (IBM MQ, "MQRC_RECONNECT_INCOMPATIBLE"). So the first record fails, before any message is put.
+# A record is in no group, so logical order changes nothing for it. But on a reconnectable connection, where no group can be put,
+# MQPUT refuses logical order (IBM MQ, "MQRC_RECONNECT_INCOMPATIBLE"). So the first record fails, before any message is put.
 _PUT = st.pmo(st.PUT_NEW_MESSAGE | mq.MQPMO_LOGICAL_ORDER)
 _PUT_SEGMENT = st.pmo(st.PUT_NEW_MESSAGE)
 _GET = mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING
@@ -67,8 +67,8 @@ class StatusQueue(Keeper):
     """A status queue, open exclusively.
 
     Attributes:
-        kept: the record before it was read, and how records are put.
-        was_made: whether the queue did not exist before.
+        kept: the value of the record with which the protocol begins; it says how records are put.
+        was_made: whether this start has made the queue.
     """
 
     def __init__(
@@ -86,13 +86,13 @@ class StatusQueue(Keeper):
         """Open the status queue, or make it from the model queue if it does not exist.
 
         Args:
-            connection: to the queue manager.
-            name, model: of the status queue, and of the model queue; empty if the status queue must exist.
+            connection: the connection to the queue manager.
+            name, model: the names of the status queue and the model queue; ``model`` is empty if the status queue must exist.
             owner_wait_s: how long to wait while another owner has the queue open, seconds.
             segmented: put records as segments of one logical message (``core.status_chain``), which saves most MQGETs.
             longest_bytes: the longest message to accept.
             for_owner: the queue is for a new owner of the name. An owner of the same name on this connection loses it.
-            record_users: the users whose records are believed: for an owner besides its own; for others by default everybody's.
+            record_users: the users whose records are believed. An owner adds its own user. Operators believe all if empty.
 
         Raises:
             OwnerActive: after ``owner_wait_s`` another owner still has the queue open.
@@ -105,7 +105,7 @@ class StatusQueue(Keeper):
         self._connection = connection
         self._patience = Patience(owner_wait_s)
         self._pauses: Generator[None, MQIError, None] | None = None
-        # The users of the records that were put: MQPUT returns them. It is another one if an administrator changes MCAUSER.
+        # The users of the records that were put, as MQPUT returned them. The user changes if an administrator changes MCAUSER.
         self._own_users: set[str] = set()
         self._longest_bytes = longest_bytes
         segmented = segmented and not connection.syncpoint.gets_record_first
@@ -149,18 +149,18 @@ class StatusQueue(Keeper):
         return self._queue.is_stale
 
     def close(self, *, delete: bool = False) -> None:
-        """Close the queue; ``delete`` deletes it, which works only if it was made from a model queue and is empty."""
+        """Close the queue. With ``delete``, delete it too, which needs an empty queue that was made from a model queue."""
         try:
             if delete:
                 self._queue.close(mq.MQCO_DELETE)
         finally:
             self._queue.close()
             if self._connection.status_queues.get(self.name) is self:
-                # The entry stays, with no owner: an earlier owner on this connection has lost the name in any case.
+                # The entry stays without an owner, because an earlier owner on this connection has lost the name in any case.
                 self._connection.status_queues[self.name] = None
 
     def give_up(self) -> None:
-        """Close the queue after a start that has failed before its first commit. Delete it if the start has made it."""
+        """Close the queue after a start that failed before its first commit. Delete the queue if this start has made it."""
         with contextlib.suppress(MQIError):
             self.close(delete=self.was_made)
 
@@ -218,14 +218,14 @@ class StatusQueue(Keeper):
         return md is not None
 
     def _take_parts(self, group_id: bytes) -> bytes | None:
-        """Get a chain segment by segment, because it has no end. Return the MQMD of the first segment."""
+        """Get a chain segment by segment, because it has no last segment. Return the MQMD of the first segment."""
         first = md = self.take(st.md(group_id=group_id), _TAKE_PART)
         while md is not None:
             md = self.take(st.md(group_id=group_id), _TAKE_PART)
         return first
 
     def take(self, md: bytearray, gmo: bytearray) -> bytes | None:
-        """Get a message. Return its MQMD, or that of a chain's first segment; ``None`` if it is not there."""
+        """Get a message. Return its MQMD, or that of a chain's first segment; ``None`` if there is no such message."""
         got = self._queue.get(md, gmo)
         return None if got is None else got[1]
 
@@ -267,14 +267,14 @@ class StatusQueue(Keeper):
 
     # --- what an operator's program does otherwise
 
-    # The user whose record is put; empty for this program's own.
+    # The user of the record that is put; empty for this program's own user.
     record_user = ""
 
     def _pmo(self, pmo: bytearray) -> bytearray:
         return pmo
 
     def _open_with(self, open_queue: Any) -> Queue:
-        """Open the queue by ``open_queue``, which is given more MQOO_* options."""
+        """Open the queue by ``open_queue``, which gets additional MQOO_* options."""
         queue: Queue = open_queue(0)
         return queue
 
@@ -287,7 +287,7 @@ class StatusQueue(Keeper):
             )
         except MQIError as error:
             if error.reason in OWNER_ACTIVE:
-                # This program may have the queue open itself, on an abandoned connection that was not collected (``handle.py``).
+                # This program itself may have the queue open, on an abandoned connection that was not collected (``handle.py``).
                 gc.collect()
             if error.reason != mq.MQRC_OPTION_NOT_VALID_FOR_TYPE:
                 raise
@@ -313,7 +313,7 @@ class StatusQueue(Keeper):
     # --- errors
 
     def error_for(self, refused: Refused) -> BaseException:
-        """Return the error for something that the protocol has found on the queue."""
+        """Return the error for what the protocol refuses on the queue."""
         if isinstance(refused, steps.PutByOthers):
             believed = ", ".join(sorted(refused.believed))
             return foreign_record(self.name, Mismatch("user_identifier", refused.user, believed))
@@ -340,7 +340,7 @@ class StatusQueue(Keeper):
             return corrupt_record(self.name, found, expected)
         return StatusQueueUnusable(
             f"status queue {self.name} holds {found}, expected {expected}. Two owners have used it, or another program puts to "
-            f"it: they were put by user {', '.join(map(shown, refused.users))}. Browse it, keep the record of its owner's user "
+            f"it. They were put by user {', '.join(map(shown, refused.users))}. Browse it, keep the record of its owner's user "
             f"with the highest epoch and unit_of_work, and move the others away; or {SALVAGE_UNREADABLE}",
             status_queue=self.name,
             because="several",
@@ -356,7 +356,7 @@ class StatusQueue(Keeper):
         return error
 
 
-# By name, because a subclass may have its own.
+# The methods are found by name, because a subclass can replace them.
 _ANSWERS: dict[type, str] = {
     steps.OpenAgain: "_open_again",
     steps.LookAtHolder: "_look_at_holder",

@@ -1,6 +1,6 @@
-"""Browses and decodes the messages on a status queue, and makes the errors for records that are corrupt or of another owner.
+"""Browses and decodes the messages on a status queue, and makes the errors for records that are corrupt or another owner's.
 
-``core.status`` decodes one record; ``core.status_chain`` decides which one is valid.
+``core.status`` decodes one record. ``core.status_chain`` decides which record is valid.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 
 LONGEST_RECORD_BYTES = 16_777_216
-# The remedy for a lost status record, as part of a sentence; and for one that is not to be left on its queue.
+# The remedy for a lost status record, as part of a sentence; and for a record that must not stay on its queue.
 SALVAGE = "rebuild it from the messages of its group with `mqgroups salvage rebuild` before the next start"
 SALVAGE_UNREADABLE = "rebuild it from the messages of its group with `mqgroups salvage rebuild --unreadable-to QUEUE`"
 _DATAGRAM = [mq.MQMT_DATAGRAM, mq.MQFB_NONE, mq.MQRO_NONE]
-# No owner has more messages than that on its status queue.
+# No owner has more messages on its status queue.
 _MOST_MESSAGES = 2 * MOST_SEGMENTS
 
 
@@ -66,7 +66,7 @@ def browsed(
 
 
 def found_message(data: bytes, md: bytes, record: StatusRecord, own_users: Set[str] = frozenset()) -> FoundMessage:
-    """Return a message on a status queue, as its MQMD describes it; ``own_users``: as for ``browsed``."""
+    """Return a message on a status queue, as its MQMD describes it. ``own_users``: as for ``browsed``."""
     user = st.name_at(md, st.MD_USER_IDENTIFIER)
     return FoundMessage(
         md[st.MD_MSG_ID],
@@ -85,15 +85,15 @@ def found_message(data: bytes, md: bytes, record: StatusRecord, own_users: Set[s
 def held_by(
     connection: Connection, name: str, users: Set[str] | None = None, marks: Sequence[Mark] = ()
 ) -> StatusRecord | None:
-    """Return the committed record on a status queue that another owner has open, by browsing.
+    """Browse a status queue that another owner has open, and return the committed record.
 
     Args:
-        connection, name: the status queue, and its queue manager.
-        users: whose records to believe; by default everybody's.
-        marks: those of the caller's own records; if several are idle, one of these is the current one.
+        connection, name: the connection to the queue manager, and the name of the status queue.
+        users: the users whose records are believed; by default all users.
+        marks: the marks of the caller's own records. If several records are idle, the current record is one with such a mark.
 
     Returns:
-        ``None`` if no record is visible, or if the browse is not consistent: the other owner may be replacing its record.
+        The record; ``None`` if no record is visible, or if the browse is not consistent, because the owner may be replacing it.
 
     Raises MQIError; StatusError if a message is not a status record of this version, or is another user's.
     """
@@ -108,9 +108,9 @@ def held_by(
 
 
 def made_by_a_queue_manager(md: bytes) -> str:
-    """Describe a message that is not a program's datagram, for an error text. Return an empty text for a program's datagram.
+    """Return a description of a message that is not a program's datagram, for an error text; else an empty text.
 
-    A report has the data of somebody else's message, and its user may be that of a program that has moved this message.
+    A report has the data of another message, and its user may be that of a program that has moved the other message.
     """
     fields = {
         "MsgType": st.MD_MSG_TYPE,
@@ -126,7 +126,7 @@ def made_by_a_queue_manager(md: bytes) -> str:
 
 
 def read_record(data: bytes, md: bytes) -> StatusRecord:
-    """Return the record in a message; raises RecordRejected if this version cannot read it, or a queue manager has made it."""
+    """Return the record in a message. Raises RecordRejected if this version cannot read it, or if a queue manager made it."""
     if why := made_by_a_queue_manager(md):
         raise RecordRejected(RejectedBecause.CORRUPT, why, "a datagram that a program has put")
     record = decode(data)
@@ -140,7 +140,7 @@ def read_record(data: bytes, md: bytes) -> StatusRecord:
 
 
 def decoded_record(name: str, data: bytes, md: bytes) -> StatusRecord:
-    """Return the record in a message on status queue ``name``; raises StatusQueueUnusable if this version cannot read it."""
+    """Return the record in a message on status queue ``name``. Raises StatusQueueUnusable if this version cannot read it."""
     try:
         return read_record(data, md)
     except RecordRejected as error:
@@ -150,7 +150,7 @@ def decoded_record(name: str, data: bytes, md: bytes) -> StatusRecord:
 
 
 def of_another_version(record: StatusRecord) -> str:
-    """Return what the claim of another version is, for an error text."""
+    """Return the description of another version's claim, for an error text."""
     return f"a claim of {shown(record.name)}, written by {shown(record.owner_id)}"
 
 
@@ -158,7 +158,7 @@ def record_of_another_version(name: str, found: str, expected: str) -> StatusQue
     """Return the error for a record on status queue ``name`` that another version of this package has written."""
     return StatusQueueUnusable(
         f"status queue {name}: found {found}, expected {expected}. The record is valid: another version of mqgroups has written "
-        "it. Start that version, which goes on with its group. Do not move or remove the record",
+        "it. Start that version, which continues its group. Do not move or remove the record",
         status_queue=name,
         because="version",
         found=found,
@@ -222,7 +222,7 @@ def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusQueueUnusable
 
 
 def hidden_record(name: str, wait_s: float) -> StatusQueueUnusable:
-    """Return the error for status queue ``name``, which for ``wait_s`` seconds had an anchor and no record."""
+    """Return the error for status queue ``name``, which has an anchor, but had no record for ``wait_s`` seconds."""
     return StatusQueueUnusable(
         f"status queue {name} has an anchor, but its status record did not appear within {wait_s:g} s. Check "
         f"{to_copy('DISPLAY QSTATUS({})', name)}. UNCOM(YES): the unit of work of an earlier instance hides the record until the "
@@ -239,10 +239,10 @@ def hidden_record(name: str, wait_s: float) -> StatusQueueUnusable:
 def records_disagree(
     found: Outgoing, expected: Outgoing, *, of: tuple[str, str], status_queues: tuple[str, str]
 ) -> StatusQueueUnusable:
-    """Return the error for the records of a pipe that are from different commits.
+    """Return the error for the two records of a pipe if they are from different commits.
 
-    ``found``, ``expected``: where the outgoing group stands by the producer's record, and by the consumer's. ``of``,
-    ``status_queues``: these two, in this order.
+    ``found``, ``expected``: the position of the outgoing group in the producer's record, and in the consumer's record. ``of``,
+    ``status_queues``: producer and consumer, and their status queues, in this order.
     """
     return StatusQueueUnusable(
         f"the outgoing group of {of[0]} is {_stands(found)}, but with the last commit of {of[1]} it was {_stands(expected)}. "

@@ -1,16 +1,17 @@
-"""The units of work of a producer, consumer or pipe: each begins with a message and ends with status records and MQCMIT.
+"""The units of work of a producer, consumer or pipe. Each begins with a message, and ends with status records and MQCMIT.
 
-For each of them only the position of the last commit counts. It changes when MQCMIT has answered, or when the status record shows
-that the commit took effect. A backout goes back to it. A producer or consumer has one owner, a pipe has two, and each owner has a
-status queue. The owners of a pipe commit together; if one loses its name, both do.
+For producer, consumer and pipe only the position of the last commit counts. It changes when MQCMIT has answered, or when the
+status record shows that the commit took effect. A backout returns to that position. A producer or consumer has one owner, a pipe
+has two, and each owner has a status queue. The owners of a pipe commit together. If one loses its name, the other ends too.
 
     the owner's first       MQPUT record and anchor,              MQCMIT, a browse of the record
     each with messages      messages, MQGET record, MQPUT record, MQCMIT
     the last, on closing    MQGET record and anchor,              MQCMIT
 
-So N messages in U units of work take N + 3U calls, and each owner seven more. The record stays after the last call if it has a
-checkpoint. ``core/protocol.py`` decides what is done with the records, and what a record says of a commit that had no answer.
-Here is when that is done, how often it is tried after a lost connection or an interruption, and who is told.
+So N messages in U units of work take N + 3U calls, and each owner needs seven more. The record stays after the last call if it is
+still needed (``Owner.is_needed``). ``core/protocol.py`` decides what is done with the records, and what a record proves about a
+commit that had no answer. This module decides when that is done, how often it is tried after a lost connection or an
+interruption, and who is told.
 """
 
 from __future__ import annotations
@@ -56,10 +57,10 @@ _NOTICED_S = 1.0
 
 
 class Participant(Protocol):
-    """Puts and gets the messages of the units of work: a producer's putter, or a consumer's getter."""
+    """The part that puts or gets the messages of the units of work: a producer's putter, or a consumer's getter."""
 
     def replay(self, committed: int | None) -> None:
-        """Go back to the position of the last commit, and put or get the messages behind it again. It may be called again.
+        """Go back to the position of the last commit, and put or get the messages after it again. This can be called repeatedly.
 
         ``committed``: how many messages the unit of work had if it was committed; ``None`` if it was backed out.
         """
@@ -71,8 +72,9 @@ class _Limits:
 
     Attributes:
         every: how often to take a syncpoint.
-        soonest: with fewer messages of the first owner it ends only when it is old, or the application has asked for the end.
-        most_to_put: how many messages may be waiting to be put in it.
+        soonest: the number of the first owner's messages below which the unit of work does not end, unless it is old or the
+            application has called ``stop``.
+        most_to_put: the highest number of messages that can wait to be put in the unit of work.
     """
 
     every: Every
@@ -81,26 +83,26 @@ class _Limits:
 
     @property
     def oldest_s(self) -> float:
-        """The age at which it ends, seconds."""
+        """The age in seconds at which a unit of work ends."""
         return inf if self.every.seconds is None else self.every.seconds
 
 
 class UnitsOfWork:
-    """Units of work of one or two owners, one after the other.
+    """The successive units of work of one or two owners.
 
-    Each owner counts its part of the open one (``Owner.unit``); the sums decide when it ends.
+    Each owner counts its part of the open unit of work (``Owner.unit``). The sums decide when the unit ends.
 
     Attributes:
-        owners: logs and spans about all of them name the first one.
-        participant: who puts and gets their messages; set before the names are claimed.
+        owners: one or two owners. Logs and spans about all of them name the first owner.
+        participant: puts and gets the messages of the owners; set before the names are claimed.
         redoing: whether a unit of work is being redone. Its messages are put synchronously.
-        stopping: whether the application has asked for the end; set from any thread, or from a signal handler in any call.
+        stopping: whether the application has called ``stop``. Any thread, or a signal handler in any call, can set this.
     """
 
     participant: Participant
 
     def __init__(self, connection: Connection, every: Every) -> None:
-        """``every``: how often to take a syncpoint."""
+        """Take a syncpoint as often as ``every`` says. Owners are added later (``add``)."""
         self._connection = connection
         self._performer = Performer(connection, self)
         self.owners: list[Owner] = []
@@ -114,11 +116,11 @@ class UnitsOfWork:
 
     @property
     def messages(self) -> int:
-        """How many messages all owners have in the open unit of work."""
+        """How many messages all owners together have in the open unit of work."""
         return sum(owner.unit.messages for owner in self.owners)
 
     def is_stopping(self) -> bool:
-        """Whether the application has asked for the end. Each wait asks every few seconds, so this is also a sign of life."""
+        """Return whether the application has called ``stop``. Each wait calls this every few seconds, as a sign of life."""
         self._connection.beats()
         return self.stopping
 
@@ -131,9 +133,9 @@ class UnitsOfWork:
         return self._connection.unit_of_work_of not in (None, self)
 
     def add(self, keeper: Keeper, expected: Expectations, owner_id: str, hooks: Hooks) -> Owner:
-        """Read a status record, and add its owner. The name belongs to it only after ``claim``.
+        """Read a status record, and add its owner. The name belongs to the owner only after ``claim``.
 
-        ``owner_id``: the new owner's identity. Raises MQIError; StatusError if the record cannot be used: nothing was changed.
+        ``owner_id``: the new owner's identity. Raises MQIError; StatusError if the record cannot be used. Nothing is changed.
         """
         performer = self._performer
         performer.keepers[keeper.name] = keeper
@@ -144,12 +146,12 @@ class UnitsOfWork:
         return owner
 
     def claim(self) -> None:
-        """Replace the old records with the owners' own records, and commit: from now on the names belong to these owners.
+        """Replace the old records by the owners' own records, and commit. Then the names belong to these owners.
 
         Raises:
             ConfigurationError: the queue manager's MAXUMSGS leaves no room for a message.
             StatusQueueUnusable: the status queue limits the expiry of records.
-            MQIError: a call failed; either nothing was changed, or all names are claimed.
+            MQIError: a call failed. Either nothing was changed, or all names are claimed.
         """
         most = self._connection.max_uncommitted_msgs
         status_messages = sum(own.kept.most_messages for own in self._performer.ownerships)
@@ -158,12 +160,12 @@ class UnitsOfWork:
         except ValueError as error:
             raise ConfigurationError(str(error)) from None
         soonest = every.messages if len(self.owners) == 1 and every.bytes is None else None
-        # Half of the room: how many messages the application will add for the next incoming one is known only afterwards.
+        # Half of the room, because the application may add any number of messages for the next incoming one.
         self._limits = _Limits(every, soonest or 1, (most - status_messages) // 2)
         self._commit_records(protocol.claimed)
 
     def _commit_records(self, steps: Callable[[Ownerships], Steps[Ownerships]]) -> None:
-        """Commit records in units of work of their own. If that fails, back out.
+        """Commit records in separate units of work. If that fails, back out.
 
         The callers would not back out, and the unit of work would keep the connection for ever.
         """
@@ -176,11 +178,11 @@ class UnitsOfWork:
             raise
 
     def begin(self) -> None:
-        """Claim the connection's unit of work. To be called before each owner's first message in it.
+        """Claim the connection's unit of work. Call this before each owner's first message in the unit of work.
 
         Raises:
             OwnershipLost: an earlier call found that another instance has taken over this name.
-            ConnectionBroken: the connection is lost, or was replaced since; call ``redo``.
+            ConnectionBroken: the connection is lost, or has been replaced; call ``redo``.
             GroupUsage: another producer or consumer has messages in the connection's unit of work.
         """
         if self.messages:
@@ -201,9 +203,9 @@ class UnitsOfWork:
         self._old_s = time.monotonic() + self._limits.oldest_s
 
     def begun(self, owner: Owner) -> None:
-        """Begin the span of ``owner``, at its first message in the unit of work.
+        """Begin the span of ``owner``, at the owner's first message in the unit of work.
 
-        If another owner has begun before, the span is a child of that owner's span.
+        If the other owner has begun a span already, this span is its child.
         """
         if owner.telemetry.listen():
             others = (each.telemetry.context for each in self.owners if each is not owner)
@@ -223,16 +225,16 @@ class UnitsOfWork:
 
     @property
     def may_end_early(self) -> bool:
-        """Whether it may be committed before the application gives the next message."""
+        """Whether the unit of work may be committed before the application gives the next message."""
         return self._connection.syncpoint.may_end_early(self.messages)
 
     @property
     def may_be_split(self) -> bool:
-        """Whether its messages can be got again without the application."""
+        """Whether the messages of the unit of work can be got again without the application."""
         return self._connection.syncpoint.may_be_split(self.messages)
 
     def due(self, messages: int = 0, data_bytes: int = 0) -> bool:
-        """Whether the open unit of work has to end now, or with these additional ``messages`` and bytes."""
+        """Return whether the unit of work must end now, or would if ``messages`` and ``data_bytes`` were added."""
         first = self.owners[0].unit
         early = first.messages + messages < self._limits.soonest and not first.to_put
         if early and not self.stopping and time.monotonic() < self._old_s:
@@ -250,14 +252,14 @@ class UnitsOfWork:
         return syncpoint_due(limits.every, messages, data_bytes, age_s)
 
     def settling(self) -> None:
-        """Note for the span that the records are about to be put and committed."""
+        """Record in the span that the status records are about to be put and committed."""
         if self._first.telemetry.is_heard:
             self._first.telemetry.settle(sc.COMMIT)
 
     def commit(self, endings: Mapping[Owner, PendingCommit]) -> None:
         """Put the owners' records and commit; raises MQIError, StatusError, ForeignSyncpoint.
 
-        ``endings``: what ``Owner.ending`` returned; the records of other owners stay as they are.
+        ``endings``: the results of ``Owner.ending``. The records of other owners stay as they are.
         """
         performer, checks = self._performer, self._connection.syncpoint.gets_record_first
         ends = tuple(map(endings.get, self.owners))
@@ -283,7 +285,7 @@ class UnitsOfWork:
                 owner.call_hooks()
 
     def note(self, owner: Owner) -> None:
-        """Commit an owner's record with a new suspect and quarantine, in a unit of work of its own."""
+        """Commit an owner's record with a new suspect and quarantine, in a separate unit of work."""
         note, record = owner.unit.note, owner.own.record
         assert record is not None
         self._note(owner, replace(record, suspect=note.suspect, quarantine=note.quarantine))
@@ -294,14 +296,14 @@ class UnitsOfWork:
         self._commit_records(lambda ownerships: protocol.noted(ownerships, records, checks=checks))
 
     def forget(self, owner: Owner) -> None:
-        """Commit the record of ``owner`` without its checkpoint and the name of its last group.
+        """Commit the record of ``owner`` without the checkpoint and the name of the last group.
 
-        Raises GroupUsage if a group is interrupted, so that they are needed; otherwise as any unit of work.
+        Raises GroupUsage if a group is interrupted, because its record needs both; otherwise the errors of any unit of work.
         """
         has_any = owner.committed_checkpoint is not None or owner.done is not None
         if has_any and not owner.committed.at_start:
             raise GroupUsage(
-                f"a group of {owner.name} is interrupted, so its record is needed as it is. End the group first"
+                f"a group of {owner.name} is interrupted, so its record is still needed. End the group first"
             )
         try:
             self._forget(owner)
@@ -314,10 +316,10 @@ class UnitsOfWork:
             self._note(owner, replace(record, checkpoint=None, done=None))
 
     def back_out(self, why: BaseException | str | None = None) -> None:
-        """Back out to the last commit. ``why`` is for the span.
+        """Back out to the last commit. ``why`` goes to the span.
 
-        With a ``why``, what the application itself has put and got on a shared connection is backed out too, even if the owners
-        have no message in the unit of work: it may belong to a message that is held back, and that will be put again.
+        On a shared connection with a ``why``, the application's own messages are backed out too, even if the owners have no
+        message in the unit of work. They may belong to a held-back message, which will be put again.
         """
         telemetry, performer = self._first.telemetry, self._performer
         if self._connection.syncpoint.gets_record_first and isinstance(why, ConnectionBroken):
@@ -335,14 +337,14 @@ class UnitsOfWork:
                 owner.unit_ended()
 
     def back_out_after(self, why: BaseException | str | None) -> None:
-        """Back out because of ``why``, and add the position of the last commit to the text of an error."""
-        # A doubt without CommitOutcomeUnknown: MQCMIT was answered, and the look at the record behind it failed.
+        """Back out because of ``why``. If it is an MQIError, add the position of the last commit to its text."""
+        # In doubt without CommitOutcomeUnknown: MQCMIT was answered, and the check of the record after it failed.
         was_answered = self._in_doubt and not isinstance(why, CommitOutcomeUnknown)
         self.back_out(why)
         if isinstance(why, MQIError):
             says = self._first.committed_sentence
             if was_answered:
-                says = "MQCMIT was answered before that; the next call or start sees in the record what is committed"
+                says = "MQCMIT was answered before that; the next call or start reads in the record what is committed"
             why.context = ". ".join(part for part in (why.context, says) if part)
 
     def _perform(self, steps: Steps[_T]) -> _T:
@@ -352,7 +354,7 @@ class UnitsOfWork:
             raise self._is_lost(lost) from None
 
     def _is_lost(self, lost: OwnershipLost) -> OwnershipLost:
-        # If one owner has lost its name, all later calls for any of them fail.
+        # If one owner has lost its name, all later calls for any owner fail.
         self._lost = lost
         for owner in self.owners:
             if owner.keeper.name == lost.status_queue:
@@ -362,16 +364,15 @@ class UnitsOfWork:
     # --- recovery
 
     def redo(self, error: MQIError) -> None:
-        """Settle the unit of work that ended in ``error``, and have the participant replay the messages that were not committed.
+        """Settle the unit of work that ended in ``error``, and have the participant replay the uncommitted messages.
 
-        Retries within ``reconnect_wait_s``. After ``stop()`` it is one try, which waits for a second at most while the lost
-        connection still holds the status queue.
+        This is retried for up to ``reconnect_wait_s``. After ``stop()`` there is only one try, which waits at most a second for
+        the lost connection to release the status queue.
 
         Raises:
             OwnershipLost: another instance has taken over this name.
             CommitOutcomeUnknown: a commit was under way, and the status record could not be read in time.
-            MQIError: the last error, if no commit was under way; ``error`` itself if nothing can be redone after it, or if it
-                is already the result of that.
+            MQIError: the last error, if no commit was under way; ``error`` itself, if it allows no redo or a redo raised it.
         """
         self._redo(error, self._replay)
 
@@ -389,13 +390,13 @@ class UnitsOfWork:
             self._relapse = relapsed(self._relapse, place, error, connection.reconnect.wait_s, connection.sleep)
         wait_s, reason = connection.reconnect.wait_s, error.reason
         if reason in NO_ROOM and not self._in_doubt:
-            # An asynchronous put. If its unit of work was answered, the queue would be waited for, and this not be said.
+            # An asynchronous put found the queue full. A synchronous put would wait for room, and not come here.
             first.log(_log, logging.INFO, "%r: %s. Putting the unit of work again", first, error, reason=reason)
         else:
-            # A connection that is idle for long is often ended on purpose (DISCINT of the channel, firewalls), and costs nothing.
+            # A connection that is idle for long is often ended on purpose (DISCINT of the channel, firewalls). No work is lost.
             costs_nothing = isinstance(error, ConnectionBroken) and not self.messages and not self._in_doubt
             level = logging.INFO if costs_nothing else logging.WARNING
-            text = "%r: %s. Finding out what is committed, for at most %g s; `%s` shows its record"
+            text = "%r: %s. Finding out what is committed, for at most %g s; `%s` shows the record"
             first.log(_log, level, text, first, error, wait_s, first.look_command, reason=reason)
 
         def say(not_yet: MQIError, pause_s: float) -> None:
@@ -412,7 +413,7 @@ class UnitsOfWork:
             first.telemetry.take(RecoveryEnded())
         except BaseException as last:
             first.telemetry.take(RecoveryEnded(last))
-            # The traceback shows only this error; those before it are in the log.
+            # The traceback shows only this error. The earlier errors are in the log.
             last.__suppress_context__ = True
             if not isinstance(last, MQIError):
                 raise
@@ -424,7 +425,7 @@ class UnitsOfWork:
             raise unknown from None
         finally:
             self.redoing = False
-            # Only now: if the application's function raises an error, everything here must be finished.
+            # Hooks come last: everything here must be finished if the application's function raises an error.
             self._tell()
 
     def _settle_and(self, then: Callable[..., None], *args: Owner) -> None:
@@ -438,7 +439,7 @@ class UnitsOfWork:
         return next(filter(None, reasons), 0)
 
     def recover(self) -> None:
-        """Settle and replay if the connection was lost, or a call interrupted, since the last unit of work; see ``redo``."""
+        """Settle and replay after a lost connection or an interrupted call; see ``redo``."""
         connection = self._connection
         if self._lost is not None:
             return
@@ -452,7 +453,7 @@ class UnitsOfWork:
                 return
             except MQIError as error:
                 if isinstance(error, OwnerActive) and connection.give_up():
-                    # The answer of an MQOPEN was lost, so it is this connection itself that has the queue open.
+                    # The answer of an MQOPEN was lost, so this connection itself has the queue open.
                     error = connection.gone()
                 self.redo(error)
                 return
@@ -462,9 +463,9 @@ class UnitsOfWork:
             self.redo(connection.gone())
 
     def require_known(self) -> None:
-        """Recover, and make sure that it is known what is committed; raises as ``redo``.
+        """Recover, and make sure that it is known what is committed. Raises the errors of ``redo``.
 
-        Also CommitOutcomeUnknown: a commit had no answer, and its outcome cannot be found out on this connection.
+        Also raises CommitOutcomeUnknown if the outcome of an unanswered commit cannot be found out on this connection.
         """
         self.recover()
         if self._lost is None and (reason := self._in_doubt):
@@ -473,14 +474,14 @@ class UnitsOfWork:
 
     @property
     def has_to_find_out(self) -> bool:
-        """Whether it is not known what is committed: after an interruption, or a commit without an answer."""
+        """Whether it is unknown what is committed, after an interruption or a commit without an answer."""
         return self._lost is None and (self._connection.turn.was_interrupted or bool(self._in_doubt))
 
     def settle(self) -> CommitOutcome:
-        """Reconnect, open the status queues again, and find out the outcome of the unit of work. It tries once.
+        """Reconnect, open the status queues again, and find out the outcome of the unit of work, in one try.
 
-        Returns ``COMMITTED`` if a commit was under way and took effect. Raises OwnershipLost if a record is not this owner's;
-        MQIError if a call failed: call again.
+        Returns ``COMMITTED`` if a commit was under way and took effect. Raises OwnershipLost if a record is not this owner's.
+        Raises MQIError if a call failed; then call this again.
         """
         with self._first.telemetry.in_span():
             verdicts = self._perform(protocol.settled(self._performer.ownerships))
@@ -504,10 +505,10 @@ class UnitsOfWork:
     # --- the end
 
     def finish(self) -> None:
-        """Remove the records that are no longer needed, in a unit of work of its own.
+        """Remove the records that are no longer needed, in a separate unit of work.
 
-        The record of an interrupted group stays, and one with a suspect or a checkpoint. All records stay if the connection is
-        lost, or if another producer or consumer has messages in its unit of work. The next owner removes them.
+        A record that is needed (``Owner.is_needed``) stays. All records stay if the connection is lost, or if another producer or
+        consumer has messages in the connection's unit of work. The next owner removes them.
         """
         if self._lost is not None or not self._connection.can_go_on:
             return
@@ -518,7 +519,7 @@ class UnitsOfWork:
         try:
             self._finish()
         except MQIError as error:
-            # A commit that was in doubt before closing may have left a group interrupted: the records decide.
+            # The records decide, because a commit that was in doubt before closing may have left a group interrupted.
             self._redo(error, lambda: self._settle_and(self._finish))
 
     def _finish(self) -> None:

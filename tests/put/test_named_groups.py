@@ -183,7 +183,7 @@ def test_names_in_another_order_are_refused(owner):
         producer.remaining(["day 2", "day 1"])
 
 
-@pytest.mark.parametrize(("names", "wrong"), [(["a", "b", "a"], "'a' occurs twice"), (["a", ""], "'' is none")])
+@pytest.mark.parametrize(("names", "wrong"), [(["a", "b", "a"], "'a' occurs twice"), (["a", ""], "'' is no name")])
 def test_each_group_needs_a_name_of_its_own(owner, names, wrong):
     with owner.producer() as producer, pytest.raises(GroupUsage, match=wrong):
         producer.remaining(names)

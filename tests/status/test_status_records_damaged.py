@@ -160,7 +160,7 @@ def test_a_record_of_another_version_is_left_to_that_version(owner, role):
     ]
     for other in others:
         owner.put_raw(forged(data, **other), owner.status_queue(role))
-        assert refuses(owner, role, "version", "Start that version, which goes on with its group")
+        assert refuses(owner, role, "version", "Start that version, which continues its group")
         assert refuses(owner, role, "version", r"written by 'mqgroups \d")
         owner.take_record(role)
 
