@@ -1,16 +1,16 @@
-"""CCSIDs and their code pages: the codec of Python for each coded character set.
+"""Python's codec for the code page of each CCSID.
 
-Tests compare these tables with those of the C library. Not here: byte order marks, errors (``mqi/text.py``), and what a queue
-manager converts.
+Tests compare the tables here with the C library's. Not here: byte order marks and errors (``mqi/text.py``), and conversion by a
+queue manager.
 
-Source: IBM's Character Data Representation Architecture. ``_NAMES`` has pages with other names in Python, ``_EBCDIC`` has
-EBCDIC pages that Python lacks. The codec of any other CCSID is Python's ``cp<CCSID>``, so an application can add a page by
-``codecs.register``. There are no tables here for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388, 933,
-1364, 937, 1371): each has some ten thousand characters, which follow no rule.
+Source: IBM's Character Data Representation Architecture. ``_NAMES`` has the pages that have another name in Python, ``_EBCDIC``
+has EBCDIC pages that Python lacks. The codec of any other CCSID is Python's ``cp<CCSID>``, so an application can add a page by
+``codecs.register``. There are no tables for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388, 933, 1364, 937,
+1371), because each of these pages has about ten thousand characters, which follow no rule.
 
-The package ebcdic of PyPI was considered instead of the tables. It is pure Python and maintained, but usual pages would then
-depend on an optional package. It reads X'15' as a line feed, lacks 1153 to 1158, and has no mixed pages either. If an
-application imports it, its other pages (290, 420, 833, 838, 1097) work here, too.
+The package ebcdic of PyPI could replace the tables. It is pure Python and maintained. But common pages would then depend on an
+optional package, which reads X'15' as a line feed, and lacks 1153 to 1158 and all double-byte pages. If an application imports
+that package, its other pages (290, 420, 833, 838, 1097) work here, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import codecs
 from functools import cache
 from typing import Any
 
-# CDRA, CCSID values: 1 to 65533 are registered by IBM; 0, 65534 and 65535 refer to others, or say that data is no text.
+# CDRA, CCSID values: IBM registers 1 to 65533. 0, 65534 and 65535 refer to other CCSIDs, or mean that data is not text.
 LAST_CCSID = 65533
 UTF_8 = 1208
 # In the byte order of Encoding; 1202 is always little-endian.
@@ -126,9 +126,9 @@ _EBCDIC: dict[int, tuple[int | str, str]] = {
 
 
 def code_page(ccsid: int, *, little_endian: bool) -> codecs.CodecInfo | None:
-    """Return Python's codec for a CCSID; ``None`` if there is none.
+    """Return Python's codec for a CCSID, or ``None`` if Python has none.
 
-    ``little_endian``: the byte order of UTF-16, which Encoding gives for binary integers.
+    ``little_endian``: the byte order of UTF-16. It is the byte order of binary integers in MQMD.Encoding.
     """
     if ccsid in UTF_16:
         return _python("utf-16-le" if little_endian else "utf-16-be")
@@ -162,7 +162,7 @@ def _made(ccsid: int) -> codecs.CodecInfo:
 
 
 def _table(page: int | str) -> str:
-    """Return the characters of the bytes 0 to 255."""
+    """Return the characters that the bytes 0 to 255 have in a page."""
     if page not in _EBCDIC:
         name = page if isinstance(page, str) else f"cp{page:03d}"
         return bytes(range(256)).decode(name)
