@@ -100,8 +100,8 @@ class Owning(Settings):
     """Settings of every producer, consumer and pipe, each of which owns a name.
 
     Attributes:
-        name: the identity that survives a crash. It has 1 to 35 characters, which are A-Z a-z 0-9 . / _ %. Only one process at a
-            time can use a name.
+        name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 ./_%. Only one process at a time can use a
+            name.
         commit_every: how many messages a unit of work has at most; it also ends after a minute. With ``Every(messages=, bytes=,
             seconds=)`` instead of a number, it has only the limits that are given. A pipe counts the messages that it gets; its
             units of work also end before they exceed MAXUMSGS.
@@ -158,10 +158,10 @@ class Putting(Owning):
         bind: how to bind to an instance of a cluster queue, whatever its DEFBIND is. ``"group"`` chooses an instance for each
             group (MQOO_BIND_ON_GROUP). ``"open"`` chooses one instance for all groups, until the producer is closed or
             reconnects. An interrupted group always continues at its own instance.
-        put_response: whether each put waits for the queue manager. ``"async"`` does not wait (MQPMO_ASYNC_RESPONSE), which is
-            faster over a slow line. All messages are confirmed before their unit of work is committed. After a failure, the unit
-            of work is put again synchronously, so that the error is the same as with ``"sync"``, and names the message.
-            ``"sync"`` waits at each message, as every producer does on a wrapped connection and over local bindings.
+        put_response: ``"async"`` does not wait for the queue manager at each message (MQPMO_ASYNC_RESPONSE). It is faster over a
+            slow line. All messages are confirmed before their unit of work is committed. After a failure, the unit of work is put
+            again synchronously, so that the error is the same as with ``"sync"``, and names the message. ``"sync"`` waits at each
+            message, as every producer does on a wrapped connection and over local bindings.
     """
 
     full_wait_s: float = 30.0
@@ -185,7 +185,7 @@ class Getting(Owning):
         group_wait_s: seconds to wait for the next message inside a group before ``GroupStalled``.
         complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE), so that an
             incomplete group does not hold up the others.
-        convert: let the queue manager convert text (MQGMO_CONVERT). ``True`` means to UTF-8, a number means to that CCSID. Text
+        convert: let the queue manager convert text (MQGMO_CONVERT), with ``True`` to UTF-8, with a number to that CCSID. Text
             that the queue manager cannot convert keeps its CCSID. A message moves to the backout queue in its converted form.
         codec: makes ``message.value`` from message data. It is ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object
             with ``decode(data)``, which gets ``str`` for text. A message that ``decode`` cannot decode (ValueError) is poison.
@@ -382,8 +382,8 @@ class Connecting(ConnectArguments):
         reconnect_wait_s: how many seconds to retry after the connection is lost, whatever MQCONNX answers. Producers and
             consumers then redo a unit of work that was not committed. With 0 the application has to reconnect.
         sleep: the function that waits between two tries.
-        trace: which OpenTelemetry spans producers and consumers make. ``"unit of work"``: a span for each unit of work.
-            ``"message"``: in addition, a span for each message. ``"off"``: none. Metrics do not depend on this.
+        trace: the OpenTelemetry spans of producers and consumers: one for each unit of work (``"unit of work"``), in addition one
+            for each message (``"message"``), or none (``"off"``). Metrics do not depend on this.
         propagate: put messages with the trace context of their span, as message properties ``traceparent`` and ``tracestate``.
             With ``trace="off"``, it is the trace context of the application's own span. Other programs that pass no message
             handle then get an MQRFH2 in front of the data, unless PROPCTL prevents that. This package's consumers remove it.

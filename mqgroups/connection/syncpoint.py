@@ -53,7 +53,7 @@ class Shared(Own):
     can_be_redone = False
 
     def may_end_early(self, messages: int) -> bool:  # noqa: ARG002 - as Own
-        """Return False, because the unit of work may have the application's own puts and gets for the next message already."""
+        """Return False, because the application's own messages for the next call may be in the unit of work already."""
         return False
 
     def may_be_split(self, messages: int) -> bool:
