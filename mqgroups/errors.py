@@ -179,12 +179,11 @@ class StatusQueueUnusable(StatusError):
 
     Attributes:
         because: ``"definition"``: the queue is missing and cannot be created, is of the wrong kind, or limits expiry.
-            ``"corrupt"``: a message on it is not a status record, or is damaged. ``"version"``: another version of mqgroups
-            wrote the record. ``"foreign"``: the record has another name, role, queue or queue manager than its reader, or
-            another user has put it. ``"hidden"``: there is only the record's anchor (a message beside it), because a unit of
-            work hides the record, or somebody removed it. ``"gone"``: somebody removed the record, although only its owner may
-            do that. ``"several"``: there is more than one record. ``"disagree"``: the two records of a pipe are not from the
-            same commit.
+            ``"corrupt"``: a message on it is not a status record, or is damaged. ``"version"``: another version of mqgroups wrote
+            the record. ``"foreign"``: the record has another name, role, queue or queue manager than its reader, or another user
+            has put it. ``"hidden"``: there is only the record's anchor (a message beside it), because a unit of work hides the
+            record, or somebody removed it. ``"gone"``: somebody removed the record, although only its owner may do that.
+            ``"several"``: there is more than one record. ``"disagree"``: the two records of a pipe are not from the same commit.
         field: the field that differs in a foreign record; ``user_identifier``, as in MQMD, for the user. Otherwise empty.
     """
 

@@ -1,8 +1,8 @@
 """The producer: puts flights to queue FLIGHTS, one group for each day, with units of work of 500 flights.
 
 A group's name is its day. So a new instance knows where to continue, inside a day and between two days. When all flights are
-put, the program makes a file *before* it forgets the last name; otherwise a later instance could not know that the work is
-done. After the producer is closed, its status queue is empty.
+put, the program makes a file *before* it removes the last name from the status record. Otherwise a later instance could not know
+that the work is done. After the producer is closed, its status queue is empty.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAME = "FLIGHTS.LOADER"
 
 
 def load(connection: QueueManager, producer: GroupProducer, table: Iterable[Day]) -> None:
-    """Put the flights that are not put yet."""
+    """Put all flights that are not put yet."""
     flights = {day.date: day.flights for day in table}
     remaining = list(producer.remaining(flights))
     complete = list(flights)[: len(flights) - len(remaining)]

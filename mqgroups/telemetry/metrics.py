@@ -1,6 +1,6 @@
-"""The instruments for metrics. Nothing is recorded for single messages unless messages are traced.
+"""The instruments for metrics. Single messages are recorded only if messages are traced.
 
-Without a provider they do nothing; a provider that is set later is used from then on.
+Without a provider the instruments do nothing. A provider that is set later is used from then on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mqgroups.telemetry.place import Place
 
 Attributes = dict[str, AttributeValue]
 
-# Upper bounds of buckets. Those of operations are from the conventions; groups take longer, up to days.
+# Upper bounds of buckets. The bounds for operations are from the conventions. Groups take longer, up to days.
 _OPERATION_S = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
 _WAIT_S = (0.01, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 _GROUP_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 60.0, 600.0, 3_600.0, 21_600.0, 86_400.0)
@@ -25,7 +25,7 @@ _GROUP_MESSAGES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 1e
 
 
 class Instruments:
-    """One instrument for each metric, of one meter."""
+    """One instrument for each metric, made with one meter."""
 
     def __init__(self, meter: metrics.Meter) -> None:
         counter = meter.create_counter
@@ -68,7 +68,7 @@ def reason_attributes(reason: int) -> Attributes:
 
 @guarded
 def connected(place: Place) -> None:
-    """Count a connection that was made; the application's own, when it is wrapped."""
+    """Count a connection that was made, or an application's own connection that was wrapped."""
     INSTRUMENTS.connections.add(1, {sc.SYSTEM: sc.IBMMQ, **place.attributes})
 
 
@@ -87,5 +87,5 @@ def retried(q_mgr_name: str, reason: int) -> None:
 
 @guarded
 def waited_for_status_queue(status_queue: str, seconds: float) -> None:
-    """Record how long it took to open a status queue, or to give up."""
+    """Record how long it took until a status queue was open, or the wait for it was given up."""
     INSTRUMENTS.status_queue_wait.record(seconds, {sc.SYSTEM: sc.IBMMQ, sc.DESTINATION_NAME: status_queue})
