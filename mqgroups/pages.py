@@ -1,8 +1,7 @@
 """An HTTP server for pages that probes, Prometheus and browsers read.
 
-A client that sends half a request occupies a thread and a file descriptor of this process. So the server closes a connection
-that is silent for some seconds. If there are too many connections, it closes the oldest one. If it refused the newest one
-instead, it would keep probes out.
+A client that sends half a request occupies a thread and a file descriptor of this process. So the server closes silent
+connections. If there are too many, it closes the oldest one, because refusing the newest one would keep probes out.
 
 DNS rebinding: the host name of a web site can resolve to the address of this server, and a browser then lets that site read the
 pages here. So the server answers only if the Host header has an IP address, this machine's name, or a name in

@@ -9,8 +9,7 @@ The incoming side decides when to commit, by the number of incoming messages. Me
 until then. The commit includes these messages, the messages that they were made from, and the status records of both sides. So
 the pipe can redo a whole unit of work without the application.
 
-Each side owns a name. Both sides claim their names in one unit of work. If one side loses its name to another process, the other
-side loses its name, too.
+Each side owns a name. Both sides claim their names in one unit of work. If one side loses its name, the other side does, too.
 
 The outgoing group ends when the incoming group ends. The application may put nothing for the last messages of an incoming group,
 after earlier outgoing messages were committed. Then an empty message ends the outgoing group. If nothing is put for an incoming

@@ -5,19 +5,17 @@
         \"\"\"Settings of producers and pipes.
 
         Attributes:
-            priority: of the messages, 0 to 9; by default the queue's.
+            priority: the messages' priority, 0 to 9. By default it is the queue's.
         \"\"\"
 
         priority: Annotated[int | None, Whole(0, 9)] = None
 
-Four things are made from these fields: the checks of an object (``Settings``), the signature and the help of the function that
-takes the settings (``method_of``, ``function_of``), options of commands (``cli.options``), and the tables of the reference
-(``table``).
+These fields define the checks of an object (``Settings``), signature and help of the function that takes the settings
+(``method_of``, ``function_of``), options of commands (``cli.options``), and the tables of the reference (``table``).
 
-The check of a field is a function in its annotation. The function takes the field's name and value, and raises
-ConfigurationError. It is not called for a ``None`` that the type allows. If the annotation has no function, the check follows
-from the type: ``bool``, ``float`` (seconds), ``str``, an enum, or the words of a ``Literal``. The other parts of an annotation
-are for other modules (``Field.notes``).
+A function in a field's annotation is its check. It gets the field's name and value, if that is not ``None``, and raises
+ConfigurationError. If there is no function, the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an enum, or
+the words of a ``Literal``. The other parts of an annotation are for other modules (``Field.notes``).
 """
 
 from __future__ import annotations

@@ -106,9 +106,8 @@ class Owning(Settings):
             seconds=)`` instead of a number, it has only the limits that are given. A pipe counts the messages that it gets; its
             units of work also end before they exceed MAXUMSGS.
         status_model: the model queue to create the status queue from, if that does not exist.
-        status_layout: how status records are kept. ``"classic"`` gets the old record for each new record. ``"segmented"`` puts
-            records as segments of one message, which saves that MQGET; it cannot be used on z/OS. You can change the layout at
-            any restart.
+        status_layout: how status records are kept. ``"classic"`` gets the old record for each new record. ``"segmented"``, not
+            on z/OS, saves that MQGET by putting records as segments of one message. You can change the layout at any restart.
         owner_wait_s: seconds to wait for another process with the same name to end.
         record_users: users whose status records are trusted, in addition to this program's own user. Examples are operators, and
             the program's former user. A user has up to 12 characters, as in MQMD.UserIdentifier.
@@ -189,8 +188,7 @@ class Getting(Owning):
             that the queue manager cannot convert keeps its CCSID. A message moves to the backout queue in its converted form.
         codec: makes ``message.value`` from message data. It is ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object
             with ``decode(data)``, which gets ``str`` for text. A message that ``decode`` cannot decode (ValueError) is poison.
-            Text in a CCSID without a code page ends the loop with ``CcsidUnknown``; the message is poison when its backout count
-            has reached BOTHRESH.
+            Text in a CCSID without a code page ends the loop with ``CcsidUnknown``, and is poison after BOTHRESH backouts.
         poison: what to do with a message that fails whenever it is processed. Such a message is detected only if the queue has a
             BOTHRESH. ``"halt"`` raises ``PoisonMessage``. ``"quarantine"`` moves the rest of the message's group to the queue's
             BOQNAME, and raises ``GroupQuarantined``.

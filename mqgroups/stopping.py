@@ -9,9 +9,8 @@
             ...
     print(stopping.signal)        # SIGTERM, SIGINT, or None
 
-A signal handler runs between any two instructions of the main thread, perhaps in the middle of a call of this package. So the
-handler only calls ``stop()``, which sets a flag. The call notices the flag at its next safe place, which ``put/`` and ``get/``
-decide.
+A signal handler may run in the middle of a call of this package. So the handler only calls ``stop()``, which sets a flag. The
+call notices the flag at its next safe place, which ``put/`` and ``get/`` decide.
 """
 
 from __future__ import annotations

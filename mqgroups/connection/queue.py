@@ -60,8 +60,7 @@ class OpenOn(CallsOn, Protocol):
 class SegmentsDiffer(MQIError):
     """The queue manager did not join the segments of a message, and returned only a part (2243, 2244).
 
-    A consumer treats the message as poison. An application gets this error only on a shared connection, where this package does
-    not back out by itself.
+    A consumer treats the message as poison. On a shared connection, which it may not back out, the application gets this error.
 
     Attributes:
         md: the MQMD of that part, 364 bytes.

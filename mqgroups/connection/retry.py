@@ -112,8 +112,7 @@ class Relapse(NamedTuple):
 def relapsed(before: Relapse | None, place: object, error: MQIError, most_s: float, sleep: Sleep) -> Relapse:
     """Return ``before`` with one more failure, after a pause; or a new relapse if ``before`` is of another place or too old.
 
-    Raises ``error`` if the failures at this place continue for longer than ``most_s``. This happens if, for example, every new
-    handle is lost at its first call.
+    Raises ``error`` if the failures continue for longer than ``most_s``, for example if every new handle is lost at once.
     """
     now_s = time.monotonic()
     if before is None or before.place != place or now_s - before.last_s > most_s:

@@ -4,8 +4,7 @@ The application may put and get on its own connection, and may commit or back ou
 
 * a unit of work gets the status record before its first message, and looks for the new record after its commit. If other code
   backs out before the new record is put, the old record is on the queue again; if later, the new record is missing. If other code
-  commits, the old record is gone. That does no harm if the unit of work continues. Otherwise the next start finds only an anchor
-  (the message that the record is put beside);
+  commits, the old record is gone. Then, if the unit of work does not continue, the next start finds the record's anchor alone;
 * except after an error, this package commits, backs out and redoes nothing on its own, because the application's own messages in
   the unit of work would be committed or lost;
 * records are not segments, because each record has to be got in any case.
@@ -18,8 +17,7 @@ class Own:
     """Only this package uses the unit of work.
 
     Attributes:
-        gets_record_first: whether a unit of work gets the status record before its first message, and looks for the new record
-            after its commit.
+        gets_record_first: whether the status record is got before a unit's first message, and looked for after the commit.
         can_be_redone: whether a unit of work can be put and got again without the application.
     """
 
@@ -35,10 +33,7 @@ class Own:
         return messages >= 0
 
     def has_to_back_out(self, why: object, *, is_open: bool, is_others: bool) -> bool:  # noqa: ARG002 - for subclasses
-        """Whether an owner has to call MQBACK.
-
-        ``why``: the error, if there is one. ``is_open``: the owner has the unit of work. ``is_others``: another owner has it.
-        """
+        """Whether to call MQBACK after the error ``why``. ``is_open``, ``is_others``: this or another owner has a unit of work."""
         return is_open
 
     def who_removes_records(self) -> str:

@@ -2,8 +2,7 @@
 
 A process has one TLS environment at a time. While a connection with TLS exists, MQCONNX ignores key repository, certificate and
 FIPS of later connections, and returns only a warning: MQRC_SSL_ALREADY_INITIALIZED (IBM MQ, "MQSCO"). A later connection could
-thus use another certificate than the application asked for. IBM's text has the warning for each later connection with an MQSCO,
-even if the identities are equal.
+thus have another certificate than the application wants. In IBM's text, even equal identities get the warning.
 """
 
 from __future__ import annotations

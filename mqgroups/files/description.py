@@ -5,9 +5,8 @@
     mqgroups.FileModifiedMs                   its modification time, in milliseconds since 1970, UTC
     mqgroups.FileSha256                       its SHA-256, in hexadecimal digits
 
-IBM MQ Managed File Transfer has other names for these properties, and no digest (IBM MQ, "MQ message properties set by MFT on
-messages written to destination queues"). This was only read there, not tried. IBM's text does not give the types of the values,
-so numbers are read as text, too.
+IBM MQ Managed File Transfer has other names for them, and no digest (IBM MQ, "MQ message properties set by MFT on messages
+written to destination queues"). This was not tried. The text does not give types, so numbers are read from text, too.
 """
 
 from __future__ import annotations
@@ -58,8 +57,7 @@ class Description:
     def of_file(cls, file: BinaryIO, path: Path, on_bytes: OnBytes = unseen) -> tuple[Description, bytes]:
         """Read an open file, whose name is ``path``, to its end. Raises OSError.
 
-        Returns the file's description; and for each block, the first ``PREFIX_BYTES`` of the SHA-256 of the file up to the end
-        of the block.
+        Returns the description; and for each block, the first ``PREFIX_BYTES`` of the SHA-256 of the data up to its end.
         """
         modified_ms, prefixes = os.fstat(file.fileno()).st_mtime_ns // 1_000_000, bytearray()
         sha256 = _digest(file, path, on_bytes, prefixes)

@@ -73,8 +73,7 @@ class FileSink:
             folder: an existing folder.
             consumer: a consumer that has no checkpoint of another kind.
             name_of: returns the name of a group's file; by default the group's name.
-            check: called when the whole file is on disk, before the group's last commit. It returns why the file is wrong, or an
-                empty text.
+            check: called when the whole file is on disk, before the last commit. Returns why the file is wrong, else ``""``.
 
         Raises:
             ConfigurationError: ``consumer`` is not a consumer, or is a consumer for asyncio.

@@ -30,8 +30,7 @@ class ConnectArguments(Settings):
             can be resumed only on its queue manager.
         channel: the queue manager's server-connection channel, which is needed if there is an address.
         conn_name: the queue manager's address, ``host(port)``, or several addresses with commas, which are tried in order.
-            Without an address the MQ client's own configuration counts: local bindings, MQSERVER, or a client channel definition
-            table.
+            Without an address the MQ client's configuration counts: local bindings, MQSERVER, or a channel definition table.
         user: the user to connect as, with a password, which the queue manager checks.
         password: the user's password. It is a string, or a ``Secret`` that names a file or an environment variable, which is then
             read again at each reconnect.
@@ -104,9 +103,8 @@ class Binding(Protocol):
     def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
         """Connect with MQCONNX. Returns (hconn, comp, reason).
 
-        The binding's QueueManager object, which will hold the handle, is added to ``made`` before MQCONNX. If ``made`` has an
-        unconnected object, that is used. Raises ConfigurationError if this binding has no field for one of the arguments, or a
-        secret cannot be read.
+        The binding's QueueManager object for the handle is added to ``made`` before MQCONNX, or is taken from there. Raises
+        ConfigurationError if this binding has no field for one of the arguments, or a secret cannot be read.
         """
 
     def message_handle(

@@ -1,7 +1,6 @@
 """PCF messages: writes the commands that this package sends to a command server, and reads the responses.
 
-Parameters can be integers, strings, and lists of integers or strings. Other parameters of a response are skipped. Names are read
-as Latin-1.
+Parameters can be integers, strings, and lists of either kind. Other parameters of a response are skipped. Names are Latin-1.
 
 z/OS accepts only commands of type MQCFT_COMMAND_XR and version 3. It answers with extended responses in one or more sets. They
 are items, error messages, and a summary, which only shows whether there are errors.

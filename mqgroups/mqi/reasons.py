@@ -1,7 +1,6 @@
 """Tables of reason codes: their kinds, and the remedies for the texts of errors.
 
-Not here: IBM's names (``constants.py``), the classes of the errors (``errors.py``), and the reason codes after which a call is
-retried (``connection/retry.py``).
+Not here: IBM's names (``constants.py``), the classes of errors (``errors.py``), and when to retry (``connection/retry.py``).
 """
 
 from __future__ import annotations
@@ -40,8 +39,7 @@ MESSAGE_TOO_LONG = frozenset(
     }
 )
 # A later start may succeed although nobody corrects anything. A wrong address is included, because it looks like a queue manager
-# that is not running. 2085, 2082 and 2087 are not included, because they clear up only while a cluster is refreshed
-# (``retry.NO_ROOM``).
+# that is not running. 2085, 2082 and 2087 are not, because they clear up only during REFRESH CLUSTER (``retry.NO_ROOM``).
 CLEARS_UP = (CONNECTION_BROKEN - NOT_OURS) | QUEUE_UNAVAILABLE
 CLEARS_UP |= {
     mq.MQRC_MAX_CONNS_LIMIT_REACHED,

@@ -1,9 +1,8 @@
 """Makes W3C trace context for messages and status records, and makes span links from it.
 
 IBM's own propagation uses the same two message properties, ``traceparent`` and ``tracestate`` (ibmmq's mqotel, IBM MQ for z/OS,
-IBM MQ topic "Trace context"). So IBM's programs and this package can read each other's trace context. This package always uses
-these two properties, whatever propagators the application has set, because other users of the queue may not expect more
-properties.
+IBM MQ topic "Trace context"). So IBM's programs and this package can read each other's context. The application's propagators
+do not count, because other users of the queue may not expect more than these properties.
 
 This package's consumers get the context with all other properties, in an MQRFH2 in front of the data (``mqi.rfh2``).
 """

@@ -3,9 +3,8 @@
 The messaging conventions 1.45.0 require ``server.address`` if it is available, and recommend ``server.port``. If there are
 several addresses, the client does not report which address has answered, so both are left out.
 
-Spans and log records have all these fields. Metrics have only the name, because each further attribute would add a label to all
-series. Only ``mqgroups.connections`` has all fields, in one series for each process and queue manager. Other metrics can be
-joined with that series.
+Spans and log records have all these fields. Metrics have only the name, because each further attribute would be a label of all
+series. Only ``mqgroups.connections`` has all fields. Its series, one for a process and queue manager, can be joined with others.
 """
 
 from __future__ import annotations

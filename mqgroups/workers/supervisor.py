@@ -104,9 +104,8 @@ class Workers:
 
         Args:
             handler: called with each group; for pipes with the incoming and the outgoing group. It must iterate over all
-                messages. It can be an ``async def`` function, because each worker has an event loop. If it raises an error, its
-                worker is started again, and resumes the group after its last commit. ``GroupAbandoned`` and
-                ``GroupQuarantined`` are only logged.
+                messages. It can be an ``async def`` function, because each worker has an event loop. After an error, the worker
+                is started again and resumes the group. ``GroupAbandoned`` and ``GroupQuarantined`` are only logged.
             connect: makes the connection of a worker.
             open: makes the consumer or pipe of a worker. It must use the ``name`` and ``wait_s`` of its arguments, and the
                 default status queues.
@@ -116,10 +115,9 @@ class Workers:
             first: the number of the first worker. Several supervisors can share a name if each has its own numbers.
             threads: run workers in threads instead of processes, for handlers that mostly wait.
             grace_s: how many seconds workers have to stop before they are killed.
-            stuck_after_s: kill and start again a worker that has neither asked for a message nor waited for a message for this
-                time, in seconds. It must be longer than the handling of any message, and longer than ten seconds, because a
-                waiting worker shows every five seconds that it is alive. ``None`` kills no worker. With threads, ``/livez``
-                fails instead.
+            stuck_after_s: kill and start again a worker that has neither asked nor waited for a message for so many seconds. It
+                must be longer than the handling of any message, and longer than ten seconds, because a waiting worker wakes up
+                every five seconds. ``None`` kills no worker. With threads, ``/livez`` fails instead.
             setup: called first in each worker's process, for example to configure logging.
 
         Raises:
@@ -220,10 +218,7 @@ class Workers:
 
 
 class _Slot:
-    """What the supervisor knows of one worker: its name, its present run, and when to start it again.
-
-    Only ``status`` can be called by any thread.
-    """
+    """A worker's name, its present run, and when to start it again. Only ``status`` can be called by any thread."""
 
     def __init__(self, job: Job, number: int, kind: Callable[[Job, int, Board], Run]) -> None:
         self._job = job

@@ -86,8 +86,7 @@ class Worker:
     """One start of a worker.
 
     Attributes:
-        can_leave: whether an exception may end the worker, because it only waits for a queue manager or the last owner of its
-            name.
+        can_leave: whether an exception may end the worker, which only waits for a queue manager or its name's last owner.
     """
 
     def __init__(self, job: Job, number: int, board: Board) -> None:
@@ -112,8 +111,7 @@ class Worker:
     def run(self) -> None:
         """Handle groups until ``stop`` is called. After an error, the next start resumes the group.
 
-        Raises the errors of the handler, ``connect`` and ``open``; GroupUsage if the handler returned before the group's last
-        message.
+        Raises errors of the handler, ``connect`` and ``open``; GroupUsage if the handler returned before its last message.
         """
         # An exception while the event loop is made would leave a half-made loop. An exception at the exit would be a traceback.
         self.can_leave = False
