@@ -18,7 +18,7 @@ class Text:
     """The codec for text: decodes data to ``str`` by the message's CCSID. ``group.put`` takes ``str`` without a codec."""
 
     def decode(self, data: str | bytes) -> str:
-        """Return the text. Raises NotDecoded if data without format MQSTR is not UTF-8. A byte order mark is removed."""
+        """Return ``str`` as it is, and ``bytes`` as UTF-8 without a byte order mark; raises NotDecoded if they are not UTF-8."""
         if isinstance(data, str):
             return data
         try:

@@ -89,7 +89,7 @@ def _rebuild(cls: type[MQGroupsError], args: tuple[Any, ...], values: dict[str, 
 class Stopped(MQGroupsError):
     """``stop()`` was called in the middle of a group. This is not a failure.
 
-    All messages that were processed or put are committed. If some of the group are, the next start of this name resumes it.
+    All messages that were processed or put are committed. If the group has some of them, the next start of this name resumes it.
 
     Attributes:
         owner: role and name, such as ``"get ORDERS.SINK"``.
@@ -224,8 +224,8 @@ class RepairRefused(StatusError):
     """An operator's command was refused, because messages would be lost or doubled. Nothing was changed.
 
     Attributes:
-        because: the obstacle: a value of ``operate.rules.salvage.Obstacle`` (operators may override some of them), or
-            ``"owned"``: another owner's record names the group.
+        because: the obstacle, which is a value of ``operate.rules.salvage.Obstacle`` (operators can override some of them), or
+            ``"owned"`` if another owner's record names the group.
         owner: the owner whose record prevents the command; for a batch sink, batch and key. Otherwise empty.
     """
 
@@ -428,7 +428,7 @@ class GroupAbandoned(EnvironmentFailure):
 
 
 class PoisonMessage(EnvironmentFailure):
-    """A message cannot be decoded, or it failed when it was processed alone and has reached BOTHRESH. It stays on the queue.
+    """A message cannot be decoded, or has reached BOTHRESH and failed even when it was processed alone. It stays on the queue.
 
     Attributes:
         queue, group_id, msg_seq_number: the message.

@@ -1,4 +1,4 @@
-"""Checks of the names of queues, owners and users; the name of an owner's status queue."""
+"""Checks names of queues, owners and users, and makes the names of status queues."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ _STATUS_MESSAGES = 2 * (1 + MOST_SEGMENTS) + 1
 
 
 def with_room(every: Every, max_uncommitted_msgs: int) -> Every:
-    """Return ``every``, limited so that a pipe gets at most half of MAXUMSGS. The other half is for messages that it puts."""
+    """Return ``every``, limited to half of MAXUMSGS for the messages that a pipe gets. The other half is for messages it puts."""
     room = max(1, max_uncommitted_msgs // 2 - _STATUS_MESSAGES)
     return replace(every, messages=min(every.messages or room, room))
 
@@ -177,7 +177,7 @@ class PipeOutput:
 
         Args:
             ended: whether the incoming group ends with this unit of work.
-            failed_with: if given, no such message is put, and the outgoing group is abandoned with this result.
+            failed_with: if given, these messages are not put, and the outgoing group is abandoned with this result.
         """
         begun = not self.putter.owner.committed.at_start
         messages: list[Unsent] = []
@@ -247,7 +247,7 @@ class GroupPipe:
         return Iteration(self._getter.connection.turn, self._next_pair)
 
     def stop(self) -> None:
-        """End the iteration at the next safe place, as ``GroupConsumer.stop`` does. Messages that were put are committed, too."""
+        """End the iteration at the next safe place, as ``GroupConsumer.stop`` does. Messages put by then are committed, too."""
         self._getter.work.stopping = True
 
     @property

@@ -67,7 +67,7 @@ class ProgressBar:
             bars.stop()
 
     def __call__(self, progress: Progress) -> None:
-        """Draw what is committed. Pass the object as ``on_progress=`` of a producer, consumer or pipe."""
+        """Draw how much is committed. Pass this object as ``on_progress=`` of a producer, consumer or pipe."""
         bars, owner = self._bars, (progress.role, progress.name)
         if bars is None:
             return

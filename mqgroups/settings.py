@@ -45,7 +45,7 @@ class Codec(Protocol):
     """
 
     def decode(self, data: Any, /) -> Any:
-        """Return the value. A ValueError means that the data is invalid. Its text is shown if it is an ``errors.NotDecoded``."""
+        """Return the value. A ValueError means that the data is invalid. Its text is shown only for an ``errors.NotDecoded``."""
 
 
 def _check_every(_what: str, value: int | Every) -> None:
@@ -105,9 +105,9 @@ class Owning(Settings):
         commit_every: how many messages a unit of work has at most; it also ends after a minute. With ``Every(messages=, bytes=,
             seconds=)`` instead of a number, it has only the limits that are given. A pipe counts the messages that it gets; its
             units of work also end before they exceed MAXUMSGS.
-        status_model: the model queue to create the status queue from, if that does not exist.
-        status_layout: how status records are kept. ``"classic"`` gets the old record for each new record. ``"segmented"``, not
-            on z/OS, saves that MQGET by putting records as segments of one message. You can change the layout at any restart.
+        status_model: the model queue from which a missing status queue is created.
+        status_layout: how status records are kept. ``"classic"`` gets the old record for each new record. ``"segmented"`` (not
+            on z/OS) saves that MQGET by putting records as segments of one message. You can change the layout at any restart.
         owner_wait_s: seconds to wait for another process with the same name to end.
         record_users: users whose status records are trusted, in addition to this program's own user. Examples are operators, and
             the program's former user. A user has up to 12 characters, as in MQMD.UserIdentifier.

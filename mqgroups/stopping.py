@@ -83,11 +83,11 @@ class StopOnSignals:
 def stop_on_signals(*owners: Stoppable, signals: Sequence[signal.Signals] = _SIGNALS) -> StopOnSignals:
     """Return a context manager. While its block runs, a signal calls ``stop()`` of all ``owners``.
 
-    ``signal`` of the object that the context manager returns is the signal that has come, or ``None``.
+    Its attribute ``signal`` is the signal that has come, or ``None``.
 
-    A ``Stopped`` error ends the block and is not raised outside of it. So put into the block what must not happen after a stop:
-    renaming the input, forgetting a checkpoint. A second signal has the effect that it had before the block: SIGTERM ends the
-    process, SIGINT raises KeyboardInterrupt. Both leave the group resumable.
+    A ``Stopped`` error ends the block, and the program continues after it. So put into the block what must not happen after a
+    stop, such as renaming the input or forgetting a checkpoint. A second signal has the effect that it had before the block:
+    SIGTERM ends the process, SIGINT raises KeyboardInterrupt. In both cases the group can be resumed.
 
     Args:
         owners: producers, consumers, pipes and workers. They may work in other threads.

@@ -78,7 +78,7 @@ class _Inquired:
 
 
 class Connection:
-    """A connection to a queue manager, and the owner of its unit of work. A lost handle is replaced by a new one."""
+    """A connection to a queue manager. It knows the owner of its unit of work, and replaces a lost handle by a new handle."""
 
     def __init__(
         self,
@@ -257,7 +257,7 @@ class Connection:
         dynamic_q_name: str = "",
         max_message_length: int = st.LONGEST_MESSAGE_BYTES,
     ) -> Queue:
-        """MQOPEN; raises MQIError.
+        """Open a queue with MQOPEN; raises MQIError.
 
         Args:
             name: the name of the queue, or of the model queue from which to create ``dynamic_q_name``.

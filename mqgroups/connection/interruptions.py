@@ -7,8 +7,8 @@ call has left in memory is not reliable. So the next call establishes everything
 in a call          ``Turn``: each call of the application is a block, which stores its frame. If no thread runs this frame any
                    longer, the next call knows that it was interrupted, even on the way into the block or out of it.
 at a block's end   ``WithBlock``: an exception may come before the first instruction of ``__exit__``, or after the last one.
-around MQOPEN      ``call_and_keep``: the C call that calls MQOPEN also stores the result. Otherwise the queue could stay open
-                   unnoticed. If it is open exclusively, its next owner could not open it.
+around MQOPEN      ``call_and_keep``: the C call that calls MQOPEN also stores the result. Otherwise a queue could stay open
+                   unnoticed, and if it is open exclusively, its next owner could not open it.
 around MQCONNX     ``Handle``: the binding's object that gets the handle is stored before the call. If nothing refers to the
                    ``Handle`` any longer, garbage collection backs out and disconnects. Otherwise the connection, with all its
                    open objects, could exist until the process ends.

@@ -33,7 +33,7 @@ class Own:
         return messages >= 0
 
     def has_to_back_out(self, why: object, *, is_open: bool, is_others: bool) -> bool:  # noqa: ARG002 - for subclasses
-        """Whether to call MQBACK after the error ``why``. ``is_open``, ``is_others``: this or another owner has a unit of work."""
+        """Whether to call MQBACK after ``why``. ``is_open``, ``is_others``: this owner, or another one, has the unit of work."""
         return is_open
 
     def who_removes_records(self) -> str:
@@ -56,7 +56,7 @@ class Shared(Own):
         return messages == 0
 
     def has_to_back_out(self, why: object, *, is_open: bool, is_others: bool) -> bool:
-        """As ``Own``, but also after an error if no owner has messages, because the application may have put its own already."""
+        """As ``Own``, but also after an error if no owner has the unit of work, which may have the application's messages."""
         return is_open or (why is not None and not is_others)
 
     def who_removes_records(self) -> str:

@@ -2,7 +2,7 @@
 
 A process has one TLS environment at a time. While a connection with TLS exists, MQCONNX ignores key repository, certificate and
 FIPS of later connections, and returns only a warning: MQRC_SSL_ALREADY_INITIALIZED (IBM MQ, "MQSCO"). A later connection could
-thus have another certificate than the application wants. In IBM's text, even equal identities get the warning.
+thus have another certificate than the application wants. According to IBM's text, even equal identities get the warning.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _forget(handle: weakref.ref[Handle]) -> None:
 
 
 def _identity(arguments: ConnectArguments) -> str:
-    """Return a connection's TLS identity; empty if it does not use TLS. Connections with equal identities can share TLS."""
+    """Return the arguments for TLS as a text; empty if there are none. Connections with equal texts can share TLS."""
     given = (arguments.cipher_spec, arguments.key_repository, arguments.certificate_label, arguments.fips)
     if all(argument is None for argument in given):
         return ""
