@@ -22,7 +22,7 @@ from typing import Any
 # CDRA, CCSID values: IBM registers 1 to 65533. 0, 65534 and 65535 refer to other CCSIDs, or mean that data is not text.
 LAST_CCSID = 65533
 UTF_8 = 1208
-# In the byte order of Encoding; 1202 is always little-endian.
+# UTF-16 in the byte order that Encoding gives. 1202 is always little-endian.
 UTF_16 = frozenset({1200, 13488, 17584})
 _UTF_16_LE = 1202
 # A comment says where a codec differs from IBM's page.
@@ -42,7 +42,7 @@ _NAMES = {
     921: "iso8859-13",
     923: "iso8859-15",
     # IBM's 5C and 7E are yen and overline, and 81 5C, 60, 61, 7C are another dash, tilde, parallel and minus. In 932, which
-    # Python has by its own name, some fifty kanji are exchanged with older forms besides.
+    # has its own codec in Python, about fifty kanji are also exchanged with older forms.
     943: "cp932",
     954: "euc-jp",
     970: "euc-kr",
@@ -54,22 +54,22 @@ _NAMES = {
     5471: "big5hkscs",
     # 5C may be the won sign, as in 949.
     1363: "cp949",
-    # Without IBM's characters beyond GB 2312.
+    # Python's codec lacks IBM's characters beyond GB 2312.
     1381: "gb2312",
     1383: "gb2312",
-    # Without the euro at 80.
+    # Python's codec lacks the euro at 80.
     1386: "gbk",
     1392: "gb18030",
     5488: "gb18030",
     4909: "iso8859-7",
-    # Without IBM's characters in the user-defined rows.
+    # Python's codec lacks IBM's characters in the user-defined rows.
     5050: "euc-jp",
     33722: "euc-jp",
     # Windows' pages with the euro, as Python has them under their old numbers.
     **{5346 + number: f"cp{1250 + number}" for number in range(9)},
 }
-# Each page is another page (of this table or of Python) with differences: two digits for the byte, and its character. The C
-# library's 278 and 871 each have two characters exchanged; Python's 273 has another macron.
+# Each page is another page (of this table or of Python) with differences. A difference has two digits for the byte, and the
+# byte's character. The C library's 278 and 871 each have two characters exchanged; Python's 273 has another macron.
 _EBCDIC: dict[int, tuple[int | str, str]] = {
     273: ("cp273", "bc¯"),
     277: (500, "47} 4a# 5a¤ 5bÅ 67$ 6aø 70¦ 7bÆ 7cØ 80@ 9c{ 9e[ 9f] a1ü c0æ d0å dc~"),

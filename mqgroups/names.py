@@ -30,11 +30,11 @@ def checked_queue_name(what: str, name: str) -> str:
 
 
 def checked_user(what: str, user: str) -> str:
-    """Return ``user``; raises ConfigurationError if it does not have 1 to 12 ASCII characters without blanks (UserIdentifier)."""
+    """Return ``user``; raises ConfigurationError if it is not 1 to 12 ASCII characters without blanks, as in UserIdentifier."""
     if not isinstance(user, str) or not re.fullmatch(r"[!-~]{1,12}", user):
         raise ConfigurationError(
-            f"{what}: {user!r} is not a user as UserIdentifier in MQMD has it, 1 to 12 characters without blanks. `mqgroups "
-            "owners -o json` shows the users of records"
+            f"{what}: {user!r} is not a user as in UserIdentifier, 1 to 12 characters without blanks. `mqgroups owners "
+            "-o json` shows the users of records"
         )
     return user
 

@@ -106,7 +106,7 @@ class _Server(ThreadingHTTPServer):
         self.pages = pages
         given = os.environ.get("MQGROUPS_HTTP_NAMES", "").replace(",", " ")
         self.names = frozenset(f"{address[0]} {sockets.gethostname()} {given}".lower().split())
-        # In the order in which they were accepted.
+        # The open connections, in the order in which they were accepted.
         self._connections: dict[socket, None] = {}
         self._lock = threading.Lock()
         try:

@@ -217,7 +217,7 @@ def _check_of(kind: Any) -> _Check:
     (first,) = only
     if isinstance(first, type) and issubclass(first, enum.Enum):
         return lambda name, value: _check_member(name, value, first)
-    raise TypeError(f"nothing follows from {kind} for the check of a setting")
+    raise TypeError(f"a setting of type {kind} needs a function that checks it")
 
 
 def _refuse(problem: str | None) -> None:

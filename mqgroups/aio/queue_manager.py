@@ -83,7 +83,7 @@ class AsyncQueueManager:
             return
         self._closed = True
         try:
-            # Not close(): __exit__ closes again if the first try was interrupted.
+            # __exit__ is called, not close(), because it closes again if the first try was interrupted.
             await self.thread.call(partial(self.q_mgr.__exit__, None, None, None), certain=True)
         finally:
             self.thread.end()

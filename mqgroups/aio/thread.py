@@ -96,7 +96,7 @@ class ConnectionThread:
         except asyncio.CancelledError:
             call.cancel()
             if undo is not None:
-                # It runs after the call, and does not wait.
+                # ``undo`` runs after the call, and this task does not wait for it.
                 self._executor.submit(self._run, call, lambda: [undo(result) for result in results])
             raise
 

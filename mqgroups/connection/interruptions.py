@@ -91,7 +91,7 @@ class Turn:
         """Free the turn if its caller was interrupted; raises GroupUsage if the caller is still running."""
         if isinstance(inside, FrameType):
             if _is_below(inside, frame.f_back):
-                # However the outer call handles this error, it is raised while the state is not consistent.
+                # The outer call is interrupted even if it handles this error, because its state is not consistent now.
                 self.interrupted = True
                 raise GroupUsage(
                     "called from inside another call on the same connection. A hook, before_commit or a signal handler must not "
@@ -114,7 +114,7 @@ class _NewExit:
     def __get__(self, block: WithBlock | None, owner: type[WithBlock]) -> _Exit:
         if block is None:
             return owner._leave_block  # type: ignore[return-value]  # not bound, as contextlib.ExitStack asks for it
-        # Not the method itself: Python takes a method apart to call it, so it would be gone while it runs.
+        # A partial, because Python unpacks a bound method to call it, so the method object would be gone while it runs.
         made = [partial(block._leave_block)]
         try:
             block._exit = weakref.ref(made[0])

@@ -36,7 +36,7 @@ NOT_CONVERTED = frozenset(
         mq.MQRC_PARTIALLY_CONVERTED,
     }
 )
-# Conversion makes up to three bytes of UTF-8 from a byte of EBCDIC. And the length of a first buffer with room for that.
+# Conversion makes up to three bytes of UTF-8 from a byte of EBCDIC. The second constant is a first buffer with room for that.
 _GROWS = 3
 _CONVERTING_BUFFER_BYTES = 4_194_304
 _UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})

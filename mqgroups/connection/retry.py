@@ -35,7 +35,7 @@ REDO = (
     | HANDLE_LOST
     | {mq.MQRC_CALL_INTERRUPTED, mq.MQRC_BACKED_OUT, mq.MQRC_RESOURCE_PROBLEM}
 )
-# Failures while redoing a unit of work that may go away by themselves.
+# If a unit of work cannot be redone for one of these reason codes, the cause may go away by itself.
 REDO_LATER = REDO | CONNECT_LATER | OWNER_ACTIVE | {mq.MQRC_CLUSTER_PUT_INHIBITED}
 # These reason codes may go away: a consumer or an operator may make room, or an operator may enable puts again. Or a cluster is
 # being refreshed, and its objects are not known for a short time (IBM MQ, "REFRESH CLUSTER").

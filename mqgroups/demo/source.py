@@ -36,7 +36,7 @@ def date_of(flight: str) -> str:
 
 
 def days(table: Path, count: int | None = None) -> Iterator[Day]:
-    """Yield the first ``count`` days, or all days, in the table's order. It is sorted as text, so October follows January."""
+    """Yield the first ``count`` days, or all. The table's order is that of texts, so October follows January."""
     with _opened(table) as lines:
         for date, flights in islice(groupby(lines, key=date_of), count):
             yield Day(date, list(flights))

@@ -6,7 +6,7 @@
     mqgroups.FileSha256                       its SHA-256, in hexadecimal digits
 
 IBM MQ Managed File Transfer has other names for them, and no digest (IBM MQ, "MQ message properties set by MFT on messages
-written to destination queues"). This was not tried. The text does not give types, so numbers are read from text, too.
+written to destination queues"). Only this text is known here. It does not give types, so numbers are read from text, too.
 """
 
 from __future__ import annotations

@@ -143,5 +143,5 @@ def _name_of(group: IncomingGroup) -> str:
 
 
 def _known_as(about: Description, group: IncomingGroup) -> Path:
-    """Return the file's own name, not its hidden name, because operators know only the former."""
+    """Return the file's own name for operators, because they do not know its hidden name."""
     return Path(about.name or short_id(group.key))

@@ -1,8 +1,8 @@
 """``FileSender``: makes groups from files, exactly once.
 
 The group of a file has the file's description as its properties, so an interrupted group can be resumed only with the same file.
-The last message of a group is committed with a checkpoint that has this file. So a file that was sent is not sent again, unless
-its contents or its modification time change. With an archive, the checkpoint has only the last file, until that is moved.
+The last message of a group is committed with a checkpoint that lists the file. So a file that was sent is not sent again, unless
+its contents or its modification time change. With an archive, the checkpoint lists only the last file, until that is moved.
 
 A file is opened once, and the open file is described and sent. Other users may be able to write to its folder. If they replace
 the file meanwhile, for example by a link, the new file is not sent. They may also write to the file. So before a block is put, it
@@ -143,7 +143,7 @@ class FileSender:
                 self._sent = {str(place): str(content) for place, content in sent.items()}
             case _:
                 raise GroupUsage(
-                    "the producer has a checkpoint that is not of files. Send files under a name of their own"
+                    "the producer has a checkpoint of another kind. Send files under a name that is only for files"
                 )
 
     def in_order(self, looks: Looks) -> list[Path]:
@@ -179,8 +179,8 @@ class FileSender:
                     if file is not None and self._described(file, path)[0] == interrupted:
                         return [path, *(other for other in there if other != path)]
         raise GroupUsage(
-            f"sending {interrupted.name or 'a group without a name'} was interrupted, and it is not among the files, or has "
-            "changed. Send it, or end its group with --abandon; receivers then do not get the file"
+            f"sending {interrupted.name or 'a group without a name'} was interrupted. This file is not among the files, or has "
+            "changed. Send it, or end its group with --abandon; then receivers do not get the file"
         )
 
     def abandon(self) -> str:
@@ -304,7 +304,7 @@ def _regular(path: Path, about: os.stat_result) -> Look:
     look = Look.of(about)
     if look is None:
         # A file is read twice. A device may have no end, and a pipe cannot be read a second time.
-        raise OSError(EINVAL, "it is not a regular file; write what it gives to a file, and send that", str(path))
+        raise OSError(EINVAL, "it is not a regular file; write its data to a file, and send that file", str(path))
     return look
 
 
@@ -319,8 +319,8 @@ def _digest(text: str) -> str:
 def _check_unchanged(path: Path, found: os.stat_result, sent: Look | None) -> None:
     if Look.of(found) != sent:
         raise GroupUsage(
-            f"{path} is another file than the one that was sent, or was written to since. What was sent is complete, and what "
-            "there is now is not sent. Send it, too"
+            f"{path} was replaced after it was sent, or was written to. The file that was sent is complete, and the present file "
+            "is not sent. Send it, too"
         )
 
 

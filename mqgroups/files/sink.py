@@ -97,7 +97,7 @@ class FileSink:
         self._earlier: Path | None = None
         self.finish()
         self._remove_left_over()
-        # If an error prevented that the file of the last group was renamed, only the checkpoint has its name.
+        # If an error prevented the renaming of the last group's file, only the checkpoint has its name.
         consumer.attach(before_commit=self._before_commit, before_forget=self.finish)
 
     @contextlib.contextmanager

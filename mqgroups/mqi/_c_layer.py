@@ -1,7 +1,7 @@
 """The common base of the adapters for pymqi and ibmmq: the C functions, and MQCONNX through the binding's own classes.
 
 pymqi's ``pymqe`` and ibmmq's ``ibmmqc`` have the same arguments and results for these verbs, because ibmmq is derived from
-pymqi. The C functions are not wrapped: no Python code runs between the caller and the MQI.
+pymqi. The C functions are not wrapped, so no Python code runs between the caller and the MQI.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ _SEGMENTS_DIFFER = (
 _SHORTER = "or let a producer, not a pipe, put the message in segments (segment_bytes), and get it with stream=True"
 # Remedies by reason code, if the error's class has no remedy or a remedy that is too general.
 REMEDIES: dict[int, str] = {
-    mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR: "The alias leads to what an alias must not name, such as another alias or a model queue. "
+    mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR: "The alias names an object that is not allowed there, such as an alias or a model queue. "
     "ALTER QALIAS(...) TARGET(...) to a local, remote or cluster queue; or wait, if REFRESH CLUSTER is under way",
     mq.MQRC_BACKED_OUT: "The queue manager has backed out the unit of work by itself; start again, and the group resumes at its "
     "last commit",
@@ -103,7 +103,7 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_CLUSTER_PUT_INHIBITED: "All instances of the cluster queue are inhibited for puts: ALTER one to PUT(ENABLED), unless "
     "somebody protects them",
     mq.MQRC_Q_INDEX_TYPE_ERROR: "On z/OS a queue for groups needs an index: ALTER QLOCAL(...) INDXTYPE(GROUPID), with the queue "
-    "empty or no uncommitted messages on it. No message is lost: what was put stays, and can be got then",
+    "empty or no uncommitted messages on it. No message is lost; those that were put can be got after that",
     mq.MQRC_Q_SPACE_NOT_AVAILABLE: "The queue's file cannot grow: raise MAXFSIZE of the queue, free space on the queue manager's "
     "disk, or start the queue's readers",
     mq.MQRC_NOT_AUTHORIZED: "The user may not do this",
@@ -127,7 +127,7 @@ REMEDIES: dict[int, str] = {
     ),
     mq.MQRC_CLUSTER_RESOLUTION_ERROR: _CLUSTER,
     mq.MQRC_NO_DESTINATIONS_AVAILABLE: _CLUSTER,
-    mq.MQRC_OPTION_NOT_VALID_FOR_TYPE: "This queue cannot be opened for that here; name a local queue, or an alias of one",
+    mq.MQRC_OPTION_NOT_VALID_FOR_TYPE: "This kind of queue cannot be opened like this; name a local queue, or an alias of one",
     mq.MQRC_DYNAMIC_Q_NAME_ERROR: "This is a model queue, which holds no messages; name a local queue. If a queue was to be made "
     "from it, the name of that queue is not valid",
     mq.MQRC_Q_MGR_NAME_ERROR: "There is no queue manager of this name at that address; correct the name",
@@ -138,7 +138,7 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_CD_ERROR: "A value of the channel is not valid: compare channel, conn_name ('host(port)'), cipher_spec and peer_name "
     "with its definition. The client's error log says which one",
     mq.MQRC_CHANNEL_CONFIG_ERROR: "Client and queue manager do not agree on the channel: compare its definition with the "
-    "client's, and look into qm.ini and mqclient.ini. The error logs of both say what it is",
+    "client's, and check qm.ini and mqclient.ini. The error logs of both have the cause",
     mq.MQRC_KEY_REPOSITORY_ERROR: "Check key_repository (or MQSSLKEYR) and its password: the path, the file permissions, the "
     "stash file beside it",
     mq.MQRC_SSL_INITIALIZATION_ERROR: "TLS could not be set up; the client's error log says why",

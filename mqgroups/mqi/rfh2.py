@@ -148,7 +148,7 @@ def _with_context_only(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenPrope
 
 
 def header(data: bytes, encoding: int, ccsid: int, at: int = 0) -> Header | None:
-    """Return the MQRFH2 at ``at`` in data with this encoding and CCSID; ``None`` if it cannot be read."""
+    """Return the MQRFH2 at position ``at`` of data with this encoding and CCSID; ``None`` if it cannot be read."""
     order = _INTEGERS.get(encoding & 0xF)
     if order is None or len(data) - at < _FIXED_LENGTH:
         return None

@@ -4,7 +4,7 @@ Both bindings need structures of a fixed size (MQMD 364, MQPMO 184, MQGMO 112, M
 Version. The queue manager reads and writes only the fields of that Version.
 
 A template is a ``bytearray``. A call gets a copy as ``bytes`` (``b"" + template`` is the fastest way). The copy is necessary,
-because the C libraries write their outputs *into* the immutable object that they are given. Without it, MsgId, GroupId and
+because the C libraries write their outputs *into* the immutable object that they are given. Without a copy, MsgId, GroupId and
 resolved names of one call would be inputs of the next call.
 
 Layouts: IBM MQ Developing applications reference, topics MQMD, MQPMO, MQGMO, MQOD, MQSTS; 64-bit, native byte order.

@@ -30,7 +30,7 @@ def decoded(data: bytes, ccsid: int, encoding: int) -> str:
     if page is None:
         if 0 < ccsid <= LAST_CCSID:
             raise CcsidUnknown(ccsid)
-        raise NotDecoded(f"CCSID {ccsid} is not one of a code page: those are 1 to {LAST_CCSID}")
+        raise NotDecoded(f"no code page can have CCSID {ccsid}, because code pages have 1 to {LAST_CCSID}")
     try:
         return page.decode(data)[0].removeprefix(_MARK)
     except UnicodeDecodeError as error:

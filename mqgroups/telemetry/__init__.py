@@ -12,5 +12,5 @@
     forgotten.py, tracebacks.py    a warning of objects that were not closed; tracebacks without this package's frames
     semantic_conventions.py  the names of attributes, operations and metrics
 
-Without a provider the API's spans and instruments do nothing. No function here gets a payload or a password.
+Without a provider the API's spans and instruments do nothing. No span, metric or log record has a payload or a password.
 """

@@ -2,7 +2,7 @@
 
 IBM's own propagation uses the same two message properties, ``traceparent`` and ``tracestate`` (ibmmq's mqotel, IBM MQ for z/OS,
 IBM MQ topic "Trace context"). So IBM's programs and this package can read each other's context. The application's propagators
-do not count, because other users of the queue may not expect more than these properties.
+are not used, because other users of the queue may not expect more properties than these two.
 
 This package's consumers get the context with all other properties, in an MQRFH2 in front of the data (``mqi.rfh2``).
 """

@@ -91,7 +91,7 @@ class OutcomeFound(NamedTuple):
 
 
 class RecoveryBegun(NamedTuple):
-    """A unit of work has failed with this error, and is about to be redone."""
+    """A unit of work has failed with ``error``, and is about to be redone."""
 
     error: MQIError
     number: int

@@ -165,7 +165,7 @@ class _Labels:
     def of_messages(self) -> SpanTemplate:
         """Return the common values of the spans of messages."""
         operation, kind = (sc.CREATE, SpanKind.PRODUCER) if self.role == sc.PUT else (sc.PROCESS, SpanKind.CONSUMER)
-        # These spans are many, so they have few attributes. The span above has the owner and the group.
+        # There are many of these spans, so they have few attributes. The span above has the owner and the group.
         few = {key: value for key, value in self.operations[operation].items() if key != sc.QUEUE_MANAGER}
         return SpanTemplate(self.tracer, f"{operation} {self.queue}", kind, few)
 
@@ -505,7 +505,7 @@ _TAKE: dict[type[Event], Callable[[OwnerTelemetry, Any], None]] = {
 def _is_heard() -> bool:
     """Whether telemetry is recorded or passed on, because a provider is set, or because the application has a span.
 
-    If a class is one of the API's own classes, no provider is set, and nothing is recorded.
+    While no provider is set, the objects are of the API's own classes, which record nothing.
     """
     return (
         type(trace.get_tracer_provider()).__module__ not in _SILENT

@@ -4,7 +4,7 @@ The messaging conventions 1.45.0 require ``server.address`` if it is available, 
 several addresses, the client does not report which address has answered, so both are left out.
 
 Spans and log records have all these fields. Metrics have only the name, because each further attribute would be a label of all
-series. Only ``mqgroups.connections`` has all fields. Its series, one for a process and queue manager, can be joined with others.
+series. Only ``mqgroups.connections`` has all fields. A query can join other metrics of a process and queue manager with it.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Repair:
         return context.of_span(self._span).traceparent
 
     def salvaged(self, name: str, record: StatusRecord | None) -> None:
-        """Show in the span that the record of ``name`` was rebuilt. ``None`` if only unreadable messages were moved away."""
+        """Show in the span that this record of ``name`` was rebuilt, or (``None``) only unreadable messages were moved away."""
         self._rewritten(sc.SALVAGED, name, record)
 
     @guarded

@@ -170,7 +170,7 @@ class Worker:
         if not group.has_ended and not self._stopping:
             raise GroupUsage(
                 f"the handler returned before the last message of group {group.group_id.hex()}. The messages since the last "
-                "commit come again. A handler must iterate over all messages of its group"
+                "commit are delivered again. A handler must iterate over all messages of its group"
             )
 
     # --- groups of names that no longer have a worker

@@ -295,8 +295,8 @@ def is_replaced(path):
     [
         (grows, "checking", "changed while it was read", b""),
         (grows, "sending", "changed while it was sent", b""),
-        (is_replaced, "checking", "is another file than the one that was sent", bytes(range(20))),
-        (is_replaced, "sending", "is another file than the one that was sent", bytes(range(20))),
+        (is_replaced, "checking", "was replaced after it was sent, or was written to", bytes(range(20))),
+        (is_replaced, "sending", "was replaced after it was sent, or was written to", bytes(range(20))),
     ],
 )
 def test_a_file_that_grows_or_is_replaced_is_told_and_neither_mixed_nor_moved(
@@ -662,7 +662,7 @@ def test_a_pipe_is_refused_before_it_is_read(commands, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     done = commands("send", pipe)
-    said = f"mqgroups: {pipe}: it is not a regular file; write what it gives to a file, and send that"
+    said = f"mqgroups: {pipe}: it is not a regular file; write its data to a file, and send that file"
     assert (done.exit_code, done.stderr.splitlines()[1:]) == (ExitCode.FAILED, [said])
 
 
