@@ -326,7 +326,7 @@ def test_a_file_that_comes_while_another_is_moved_is_told(owner, source, archive
         return rename(file, target)
 
     monkeypatch.setattr(Path, "rename", late)
-    with pytest.raises(errors.GroupUsage, match=rf"{archive}/b\.bin is another file .*is not sent"):
+    with pytest.raises(errors.GroupUsage, match=rf"{archive}/b\.bin was replaced .*is not sent"):
         send(owner, [path], archive=archive)
     assert in_place(archive) == {"b.bin": b"the next"}
 
@@ -358,7 +358,7 @@ def test_a_checkpoint_of_another_kind_is_refused(owner, source):
     with owner.producer() as producer, producer.group() as group:
         group.set_checkpoint({"sent": "mine"})
         group.put(b"1")
-    with pytest.raises(errors.GroupUsage, match="not of files"):
+    with pytest.raises(errors.GroupUsage, match="a checkpoint of another kind"):
         send(owner, sorted_files(source))
 
 
