@@ -153,7 +153,7 @@ class Putting(Owning):
         full_wait_s: seconds to wait while the queue is full, inhibited for puts, or unknown after REFRESH CLUSTER.
         persistence: the messages' persistence. If messages are not persistent, a restart of the queue manager loses them, and the
             rest of their group cannot be consumed.
-        priority: the messages' priority, 0 to 9. By default it is the queue's.
+        priority: the messages' priority, 0 to 9. By default it is the queue's DEFPRTY.
         bind: how to bind to an instance of a cluster queue, whatever its DEFBIND is. ``"group"`` chooses an instance for each
             group (MQOO_BIND_ON_GROUP). ``"open"`` chooses one instance for all groups, until the producer is closed or
             reconnects. An interrupted group always continues at its own instance.

@@ -125,7 +125,7 @@ def relapsed(before: Relapse | None, place: object, error: MQIError, most_s: flo
 
 
 class Retrying(tenacity.Retrying):
-    """A policy that repeats a call until it succeeds, fails with an error that is not retried, or time is over; ``retrying``."""
+    """A policy that repeats a call. It stops after success, an error without retry, or the end of the time. See ``retrying``."""
 
     def __call__(self, fn: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
         """Return the result of ``fn``, or raise its last error. The traceback has the frames of ``fn``, without tenacity's."""

@@ -45,7 +45,7 @@ def main() -> None:
     """Run the program."""
     parser = arguments("Get flights from queue FLIGHTS, one file a message group.")
     parser.add_argument("--to", type=Path, required=True, help="directory for the files")
-    parser.add_argument("--groups", type=int, required=True, help="end after so many groups")
+    parser.add_argument("--groups", type=int, required=True, help="number of groups to get")
     options = parser.parse_args()
     with connect(options) as q_mgr, q_mgr.group_consumer(QUEUE, name=NAME, commit_every=EVERY) as consumer:
         if not options.done.exists():

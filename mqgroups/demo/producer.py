@@ -38,7 +38,7 @@ def main() -> None:
     """Run the program."""
     parser = arguments("Put flights to queue FLIGHTS, one message group a day.")
     parser.add_argument("--data", type=Path, default=DEFAULT_TABLE, help="flights.csv.zip")
-    parser.add_argument("--days", type=int, help="only so many days; all, unless given")
+    parser.add_argument("--days", type=int, help="number of days to put; by default all")
     options = parser.parse_args()
     with connect(options) as q_mgr, q_mgr.group_producer(QUEUE, name=NAME, commit_every=EVERY) as producer:
         if not options.done.exists():

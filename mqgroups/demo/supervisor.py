@@ -103,7 +103,7 @@ class Supervisor:
             programs: the programs to run until all are done.
             environment: the environment variables of the programs.
             tell: called with a sentence for each event.
-            silence_s: the demo fails after so many seconds without any event.
+            silence_s: the demo fails after this many seconds without any event.
         """
         self._programs = programs
         self._environment = environment

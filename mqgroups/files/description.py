@@ -5,8 +5,8 @@
     mqgroups.FileModifiedMs                   its modification time, in milliseconds since 1970, UTC
     mqgroups.FileSha256                       its SHA-256, in hexadecimal digits
 
-IBM MQ Managed File Transfer has other names for them, and no digest (IBM MQ, "MQ message properties set by MFT on messages
-written to destination queues"). Only this text is known here. It does not give types, so numbers are read from text, too.
+IBM MQ Managed File Transfer has other names for these properties, and no digest. This was only read (IBM MQ, "MQ message
+properties set by MFT on messages written to destination queues"). No types are given there, so numbers are read as text, too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MFT_NAME, _MFT_BYTES, _MFT_MODIFIED = "WMQFTEFileName", "WMQFTEFileSize", "WMQF
 # A function that is called with the progress of a file: the activity, the file, bytes done, bytes in all (``None`` if not known).
 OnBytes: TypeAlias = Callable[[str, Path, int, int | None], None]
 BLOCK_BYTES = 1 << 20
-# For each block, so many bytes of the digest up to its end are kept. A file of a TiB needs 16 MiB.
+# For each block, this many bytes of the digest up to the block's end are kept. A file of a TiB needs 16 MiB.
 PREFIX_BYTES = 16
 
 

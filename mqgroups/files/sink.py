@@ -45,7 +45,7 @@ from mqgroups.printable import LONGEST, printable
 
 QUARANTINE = "quarantine"
 _REASON = ".reason"
-# The longest name in a checkpoint, in characters. File systems allow names of at most so many bytes.
+# The longest name in a checkpoint, in characters. File systems allow no name with more bytes than that.
 _LONGEST_NAME = 255
 _PARTS = ".*.part"
 _BLOCK_BYTES = 1 << 20

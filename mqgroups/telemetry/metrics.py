@@ -37,24 +37,24 @@ class Instruments:
         self.operation_duration = histogram(sc.OPERATION_DURATION, "s", what, _OPERATION_S)
         what = "Duration of the application's processing of a message; with trace='message'."
         self.process_duration = histogram(sc.PROCESS_DURATION, "s", what, _OPERATION_S)
-        what = "Messages put; those backed out with an error.type."
+        what = "Messages put. Messages that were backed out have an error.type."
         self.sent_messages = counter(sc.SENT_MESSAGES, "{message}", what)
-        what = "Messages got and processed; those backed out with an error.type."
+        what = "Messages got and processed. Messages that were backed out have an error.type."
         self.consumed_messages = counter(sc.CONSUMED_MESSAGES, "{message}", what)
         self.units_of_work = counter(sc.UNITS_OF_WORK, "{unit_of_work}", "Units of work by outcome.")
         what = "Logical messages of a group that has ended."
         self.group_messages = histogram(sc.GROUP_MESSAGES, "{message}", what, _GROUP_MESSAGES)
-        what = "From this instance's first message of a group to the commit that ended the group."
+        what = "Time from this instance's first message of a group to the commit that ended the group."
         self.group_duration = histogram(sc.GROUP_DURATION, "s", what, _GROUP_S)
         self.resumes = counter(sc.RESUMES, "{group}", "Interrupted groups found at the start.")
         self.in_doubt = counter(sc.IN_DOUBT, "{commit}", "Commits without an answer, by outcome.")
         self.ownership_losses = counter(sc.OWNERSHIP_LOSSES, "{owner}", "Owners that another instance replaced.")
         what = "Poison messages, moved to a backout queue or left on their queue."
         self.poison_messages = counter(sc.POISON_MESSAGES, "{message}", what)
-        what = "Tries to connect, the first one and later ones; those that failed with an error.type."
+        what = "Tries to connect, and to reconnect. Tries that failed have an error.type."
         self.connections = counter(sc.CONNECTIONS, "{connection}", what)
         self.retries = counter(sc.RETRIES, "{try}", "Retries after a failed MQI call, by reason.")
-        what = "Time until a status queue was open, or a group on a shared one was claimed, or the wait was given up."
+        what = "Time until a status queue was open, a group on a shared status queue was claimed, or the wait was given up."
         self.status_queue_wait = histogram(sc.STATUS_QUEUE_WAIT, "s", what, _WAIT_S)
 
 

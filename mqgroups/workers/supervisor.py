@@ -115,9 +115,9 @@ class Workers:
             first: the number of the first worker. Several supervisors can share a name if each has its own numbers.
             threads: run workers in threads instead of processes, for handlers that mostly wait.
             grace_s: how many seconds workers have to stop before they are killed.
-            stuck_after_s: kill and start again a worker that has neither asked nor waited for a message for so many seconds. It
-                must be longer than the handling of any message, and longer than ten seconds, because a waiting worker wakes up
-                every five seconds. ``None`` kills no worker. With threads, ``/livez`` fails instead.
+            stuck_after_s: kill and start again a worker that has not asked for a message, or waited for a message, for this many
+                seconds. It must be longer than the handling of any message, and longer than ten seconds, because a waiting worker
+                wakes up every five seconds. ``None`` kills no worker. With threads, ``/livez`` fails instead.
             setup: called first in each worker's process, for example to configure logging.
 
         Raises:
