@@ -1,10 +1,10 @@
-"""IBM MQ message groups across units of work: sent and received from Python, resumed after any crash.
+"""Put and get IBM MQ message groups across units of work, and resume them after any crash.
 
     import mqgroups
 
     with mqgroups.connect("QM1", "DEV.APP.SVRCONN", "localhost(1414)", user="app", password=pw) as qmgr:
         with qmgr.group_producer("ORDERS", name="ORDERS.LOADER", commit_every=100) as producer:
-            with producer.group("orders-2026-11-28") as group:      # what is put under a name is put once
+            with producer.group("orders-2026-11-28") as group:      # a group of this name is put only once
                 for row in rows[group.resume_from:]:        # 0 on a fresh start, 1200 after a crash
                     group.put(row)                          # every 100 messages: status record + commit
         with qmgr.group_consumer("ORDERS", name="ORDERS.SINK", commit_every=100) as consumer:
@@ -12,7 +12,7 @@
                 for message in group:
                     handle(message.data, message.msg_seq_number)
 
-The package from the application downwards; each line imports only from the lines below it:
+The parts of the package, from the application downwards. Each line imports only from the lines below it:
 
      workers/           several consumers or pipes at once, supervised       files/  groups as files       aio/  for asyncio
      queue_manager.py   connect, wrap: a connection that makes producers, consumers and pipes
@@ -25,15 +25,15 @@ The package from the application downwards; each line imports only from the line
      connection/        calls the verbs, turns completion and reason codes into results or errors (errors.py), reconnects
      telemetry/         spans, metrics, log fields
      mqi/               structures, constants, and the C layer of pymqi or ibmmq
-     core/              decides: how to put or get the next message, when a unit of work ends, what a status record means.
-                        Values in, values out; it calls no other part.
-     ═══════════════    C MQI: IBM MQ; for development and tests mqembedded
+     core/              decides how to put or get the next message, when a unit of work ends, what a status record means.
+                        It has pure functions of values, and calls no other part.
+     ═══════════════    the C MQI: of IBM MQ, or of mqembedded for development and tests
 
-One status record, in the same unit of work as the messages that it describes, tells what is committed. After a crash, or after a
-commit without an answer, the package relies on that record alone. The record is on the status queue while its owner works, while
-a group is interrupted, and while there is a checkpoint; otherwise the status queue is empty.
+One status record shows what is committed. It is in the same unit of work as the messages that it describes. After a crash, or
+after a commit without an answer, the package relies on that record alone. The record is on the status queue while its producer or
+consumer works, while a group is interrupted, and while there is a checkpoint. Otherwise the status queue is empty.
 
-``mqgroups.operate`` has the operators' functions, ``mqgroups.errors`` all errors.
+``mqgroups.operate`` has the operators' functions, ``mqgroups.errors`` has all errors.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ __all__ = [
     "wrap",
 ]
 
-# Where they are. A process that uses a part of the package, such as a task of Spark, does not import the others.
+# The module of each name. A process that uses only a part of the package, such as a Spark task, does not import the other parts.
 _DEFINED_IN = {
     "core.model": ("MsgFlag", "Persistence"),
     "core.status": ("Checkpoint",),
@@ -129,7 +129,7 @@ def __getattr__(name: str) -> object:
         found = getattr(importlib.import_module(f"mqgroups.{_LATER[name]}"), name)
         found.__module__ = __name__
         return found
-    # All at once: what one of them returns is an object of another, which then has its public name.
+    # All at once, because an object that one module returns may be of another module's class, which needs its public name.
     for module, names in _DEFINED_IN.items():
         defined = vars(importlib.import_module(f"mqgroups.{module}"))
         globals().update((each, defined[each]) for each in names)

@@ -1,16 +1,16 @@
-"""CCSIDs and their code pages: the codec of Python for each coded character set.
+"""Python's codec for the code page of each CCSID.
 
-Tests compare these tables with those of the C library. Not here: byte order marks, errors (``mqi/text.py``), and what a queue
-manager converts.
+Tests compare the tables here with the C library's. Not here: byte order marks and errors (``mqi/text.py``), and conversion by a
+queue manager.
 
-Source: IBM's Character Data Representation Architecture. ``_NAMES`` has pages with other names in Python, ``_EBCDIC`` has
-EBCDIC pages that Python lacks. The codec of any other CCSID is Python's ``cp<CCSID>``, so an application can add a page by
-``codecs.register``. There are no tables here for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388, 933,
-1364, 937, 1371): each has some ten thousand characters, which follow no rule.
+Source: IBM's Character Data Representation Architecture. ``_NAMES`` has the pages that have another name in Python, ``_EBCDIC``
+has EBCDIC pages that Python lacks. The codec of any other CCSID is Python's ``cp<CCSID>``, so an application can add a page by
+``codecs.register``. There are no tables for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388, 933, 1364, 937,
+1371), because each of these pages has about ten thousand characters, which follow no rule.
 
-The package ebcdic of PyPI was considered instead of the tables. It is pure Python and maintained, but usual pages would then
-depend on an optional package. It reads X'15' as a line feed, lacks 1153 to 1158, and has no mixed pages either. If an
-application imports it, its other pages (290, 420, 833, 838, 1097) work here, too.
+The package ebcdic of PyPI could replace the tables. It is pure Python and maintained. But common pages would then depend on an
+optional package, which reads X'15' as a line feed, and lacks 1153 to 1158 and all double-byte pages. If an application imports
+that package, its other pages (290, 420, 833, 838, 1097) work here, too.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import codecs
 from functools import cache
 from typing import Any
 
-# CDRA, CCSID values: 1 to 65533 are registered by IBM; 0, 65534 and 65535 refer to others, or say that data is no text.
+# CDRA, CCSID values: IBM registers 1 to 65533. 0, 65534 and 65535 refer to other CCSIDs, or mean that data is not text.
 LAST_CCSID = 65533
 UTF_8 = 1208
-# In the byte order of Encoding; 1202 is always little-endian.
+# UTF-16 in the byte order that Encoding gives. 1202 is always little-endian.
 UTF_16 = frozenset({1200, 13488, 17584})
 _UTF_16_LE = 1202
 # A comment says where a codec differs from IBM's page.
@@ -42,7 +42,7 @@ _NAMES = {
     921: "iso8859-13",
     923: "iso8859-15",
     # IBM's 5C and 7E are yen and overline, and 81 5C, 60, 61, 7C are another dash, tilde, parallel and minus. In 932, which
-    # Python has by its own name, some fifty kanji are exchanged with older forms besides.
+    # has its own codec in Python, about fifty kanji are also exchanged with older forms.
     943: "cp932",
     954: "euc-jp",
     970: "euc-kr",
@@ -54,22 +54,22 @@ _NAMES = {
     5471: "big5hkscs",
     # 5C may be the won sign, as in 949.
     1363: "cp949",
-    # Without IBM's characters beyond GB 2312.
+    # Python's codec lacks IBM's characters beyond GB 2312.
     1381: "gb2312",
     1383: "gb2312",
-    # Without the euro at 80.
+    # Python's codec lacks the euro at 80.
     1386: "gbk",
     1392: "gb18030",
     5488: "gb18030",
     4909: "iso8859-7",
-    # Without IBM's characters in the user-defined rows.
+    # Python's codec lacks IBM's characters in the user-defined rows.
     5050: "euc-jp",
     33722: "euc-jp",
     # Windows' pages with the euro, as Python has them under their old numbers.
     **{5346 + number: f"cp{1250 + number}" for number in range(9)},
 }
-# Each page is another page (of this table or of Python) with differences: two digits for the byte, and its character. The C
-# library's 278 and 871 each have two characters exchanged; Python's 273 has another macron.
+# Each page is another page (of this table or of Python) with differences. A difference has two digits for the byte, and the
+# byte's character. The C library's 278 and 871 each have two characters exchanged; Python's 273 has another macron.
 _EBCDIC: dict[int, tuple[int | str, str]] = {
     273: ("cp273", "bc¯"),
     277: (500, "47} 4a# 5a¤ 5bÅ 67$ 6aø 70¦ 7bÆ 7cØ 80@ 9c{ 9e[ 9f] a1ü c0æ d0å dc~"),
@@ -126,9 +126,9 @@ _EBCDIC: dict[int, tuple[int | str, str]] = {
 
 
 def code_page(ccsid: int, *, little_endian: bool) -> codecs.CodecInfo | None:
-    """Return Python's codec for a CCSID; ``None`` if there is none.
+    """Return Python's codec for a CCSID, or ``None`` if Python has none.
 
-    ``little_endian``: the byte order of UTF-16, which Encoding gives for binary integers.
+    ``little_endian``: the byte order of UTF-16. It is the byte order of binary integers in MQMD.Encoding.
     """
     if ccsid in UTF_16:
         return _python("utf-16-le" if little_endian else "utf-16-be")
@@ -162,7 +162,7 @@ def _made(ccsid: int) -> codecs.CodecInfo:
 
 
 def _table(page: int | str) -> str:
-    """Return the characters of the bytes 0 to 255."""
+    """Return the characters that the bytes 0 to 255 have in a page."""
     if page not in _EBCDIC:
         name = page if isinstance(page, str) else f"cp{page:03d}"
         return bytes(range(256)).decode(name)

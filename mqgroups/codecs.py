@@ -1,4 +1,4 @@
-"""Codecs: an application's values as message data, and back.
+"""Codecs, which make message data from an application's values, and values from message data.
 
     group.put(mqgroups.codecs.json.encode({"order": 815}))
     qmgr.group_consumer("ORDERS", name="SINK", codec=mqgroups.codecs.json)        message.value == {"order": 815}
@@ -15,10 +15,10 @@ from mqgroups.errors import MessageRefused, NotDecoded
 
 
 class Text:
-    """``str``, by the message's CCSID. ``group.put`` takes ``str`` as it is."""
+    """The codec for text: decodes data to ``str`` by the message's CCSID. ``group.put`` takes ``str`` without a codec."""
 
     def decode(self, data: str | bytes) -> str:
-        """Return text. Data without format MQSTR must be UTF-8, perhaps with a byte order mark, else raises NotDecoded."""
+        """Return ``str`` as it is, and ``bytes`` as UTF-8 without a byte order mark; raises NotDecoded if they are not UTF-8."""
         if isinstance(data, str):
             return data
         try:
@@ -29,10 +29,10 @@ class Text:
 
 
 class JSON:
-    """JSON values as text, as JSON defines them: no NaN, and keys become ``str``. A message without data is ``None``."""
+    """The codec for JSON, without NaN. Keys become ``str``. A message without data is decoded to ``None``."""
 
     def encode(self, value: Any) -> str:
-        """Return JSON text; raises MessageRefused for a value that JSON does not have."""
+        """Return JSON text; raises MessageRefused for a value that JSON cannot represent."""
         try:
             return _json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
@@ -42,7 +42,7 @@ class JSON:
     def decode(self, data: str | bytes) -> Any:
         """Return the value; raises NotDecoded if the data is not JSON."""
         if not data:
-            # For example the message that ends a pipe's group if nothing more is put.
+            # For example the empty message that ends the outgoing group of a pipe.
             return None
         try:
             return _json.loads(text.decode(data), parse_constant=_refuse)

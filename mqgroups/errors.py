@@ -1,4 +1,4 @@
-"""All errors of this package, arranged by who has to act. There is a class for each kind that programs handle differently.
+"""All errors of this package, arranged by who has to act. Errors that programs handle differently have different classes.
 
     MQGroupsError
      ├─ Stopped                     nobody has to act: `stop()` was called in the middle of a group
@@ -11,7 +11,7 @@
      │   └─ MessageRefused          a payload, a property, a format or a CorrelId is not valid (also a ValueError)
      ├─ StatusError                 an operator must act: a status queue or a group is damaged; nothing was changed
      │   ├─ StatusQueueUnusable     the status queue is badly defined, or its record is damaged, gone or another owner's
-     │   ├─ QueueManagerChanged     another queue manager than before answered, or got a message of a group
+     │   ├─ QueueManagerChanged     a different queue manager than before answered, or got a message of a group
      │   ├─ GroupPropertiesLost     the record of an interrupted group does not have its properties
      │   ├─ GroupIncomplete         a message of the group is not the next in sequence
      │   └─ RepairRefused           an operator's command would lose or double messages
@@ -34,9 +34,9 @@
              ├─ MessageTooLong      2010, 2030, 2031, 2218
              └─ OwnerActive         2042 on a status queue: the name is in use
 
-``because`` tells operators which case it is, in a word; ``clears_up`` tells supervisors whether to restart the program. All
-errors can be pickled and hold values, never handles. No error shows a payload or a password. After any error a group can be
-resumed at its last commit: by ``producer.group()``, or by the consumer's next iteration. Remedies for reason codes are in
+``because`` names the case in a word, for operators. ``clears_up`` says, for supervisors, whether to restart the program. All
+errors can be pickled and hold values, never handles. No error shows a payload or a password. After any error,
+``producer.group()`` or the consumer's next iteration can resume a group at its last commit. Remedies for reason codes are in
 ``mqi/reasons.py``.
 """
 
@@ -49,7 +49,7 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import reasons
 from mqgroups.printable import brief
 
-# Longer than any sentence of this package, even with somebody else's words in it.
+# Longer than any sentence of this package, even if it has a text from another program.
 _LONGEST_TEXT = 10_000
 # IBM MQ, "Mapping JMS fields onto IBM MQ fields", "Expiry", "Dead-letter queues".
 NEVER_CAME = (
@@ -60,11 +60,11 @@ NEVER_CAME = (
 
 
 class MQGroupsError(Exception):
-    """The root of this package's errors. The text is always printable, because names and reasons in it may come from others.
+    """The root of this package's errors. The text is always printable, although it may have names from other programs.
 
     Attributes:
         because: the case, in a word, for logs, metrics and reports; empty for a class with one case.
-        clears_up: whether a later start of the program may succeed by itself. Restart it automatically only then.
+        clears_up: whether a later start of the program may succeed although nobody acts. Restart it automatically only then.
     """
 
     because: str = ""
@@ -87,15 +87,15 @@ def _rebuild(cls: type[MQGroupsError], args: tuple[Any, ...], values: dict[str, 
 
 
 class Stopped(MQGroupsError):
-    """``stop()`` was called, so this group ends here for now. Not a failure.
+    """``stop()`` was called in the middle of a group. This is not a failure.
 
-    What was processed or put is committed. If anything of the group is committed, the next start of the name resumes it.
+    All messages that were processed or put are committed. If the group has some of them, the next start of this name resumes it.
 
     Attributes:
         owner: role and name, such as ``"get ORDERS.SINK"``.
         queue: the queue of the group.
         group_id: the interrupted group; ``MQGI_NONE`` (24 zero bytes) if no group is interrupted.
-        msg_seq_number: of the last message that is committed whole; 0 if there is none.
+        msg_seq_number: the number of the last message that is committed whole; 0 if there is none.
     """
 
     clears_up = True
@@ -146,20 +146,20 @@ class MessageRefused(ApplicationError, ValueError):
 class NotDecoded(ApplicationError, ValueError):
     """The data of a message is invalid. Codecs and ``message.text`` raise it, with a text that does not show the data.
 
-    If a consumer decodes messages, it does not raise this error, but treats the message as poison, with the text as reason.
+    A consumer with a codec does not raise this error. It treats the message as poison, with the error's text as the reason.
     """
 
 
 class EmptyGroup(ApplicationError):
-    """A group was ended without a last message: nothing was put, or nothing since the group was resumed."""
+    """A group was ended without a last message, because nothing was put, or nothing since the group was resumed."""
 
 
 class StatusError(MQGroupsError):
-    """A status queue or a group is not in order. Nothing was changed; an operator must look at it.
+    """A status queue or a group is damaged. Nothing was changed; an operator must act.
 
     Attributes:
-        status_queue: its name.
-        found, expected: the values that the message compares; ``None`` if there are none.
+        status_queue: the name of the status queue.
+        found, expected: the two values that the error's text compares; ``None`` if it compares none.
     """
 
     def __init__(self, message: str, *, status_queue: str, found: object = None, expected: object = None) -> None:
@@ -178,12 +178,12 @@ class StatusQueueUnusable(StatusError):
     """The status queue, or the record on it, cannot be used. Nothing was changed.
 
     Attributes:
-        because: ``"definition"``: the queue is missing and cannot be made, is of the wrong kind, or limits expiry.
-            ``"corrupt"``: a message on it is not a status record, or is damaged. ``"version"``: another version of mqgroups
-            wrote the record. ``"foreign"``: the record has another name, role, queue or queue manager than its reader, or
-            another user has put it. ``"hidden"``: a unit of work hides the record, or it was removed without its anchor.
-            ``"gone"``: it was removed, although only its owner may do that. ``"several"``: there is more than one record.
-            ``"disagree"``: the two records of a pipe are not from the same commit.
+        because: ``"definition"``: the queue is missing and cannot be created, is of the wrong kind, or limits expiry.
+            ``"corrupt"``: a message on it is not a status record, or is damaged. ``"version"``: another version of mqgroups wrote
+            the record. ``"foreign"``: the record has another name, role, queue or queue manager than its reader, or another user
+            has put it. ``"hidden"``: there is only the record's anchor (a message beside it), because a unit of work hides the
+            record, or somebody removed it. ``"gone"``: somebody removed the record, although only its owner may do that.
+            ``"several"``: there is more than one record. ``"disagree"``: the two records of a pipe are not from the same commit.
         field: the field that differs in a foreign record; ``user_identifier``, as in MQMD, for the user. Otherwise empty.
     """
 
@@ -205,11 +205,11 @@ class StatusQueueUnusable(StatusError):
 
 
 class QueueManagerChanged(StatusError):
-    """Another queue manager than before answered, or got a message of a group. Nothing of the unit of work is committed.
+    """A different queue manager than before answered, or got a message of a group. Nothing of the unit of work is committed.
 
     Attributes:
-        because: ``"reconnected"``: it answered after a lost connection, and does not have the status queue. ``"split"``: a
-            message went to another instance of a cluster queue than the group's first message.
+        because: ``"reconnected"``: the queue manager that answered after a lost connection does not have the status queue.
+            ``"split"``: a message went to another instance of a cluster queue than the group's first message.
         found, expected: the two queue managers.
     """
 
@@ -224,9 +224,9 @@ class RepairRefused(StatusError):
     """An operator's command was refused, because messages would be lost or doubled. Nothing was changed.
 
     Attributes:
-        because: the obstacle: a value of ``operate.rules.salvage.Obstacle`` (operators may override some of them), or
-            ``"owned"``: another owner's record names the group.
-        owner: the owner whose record is in the way; for a batch sink, batch and key. Otherwise empty.
+        because: the obstacle, which is a value of ``operate.rules.salvage.Obstacle`` (operators can override some of them), or
+            ``"owned"`` if another owner's record names the group.
+        owner: the owner whose record prevents the command; for a batch sink, batch and key. Otherwise empty.
     """
 
     def __init__(
@@ -270,7 +270,7 @@ class GroupIncomplete(StatusError):
 
 
 class EnvironmentFailure(MQGroupsError):
-    """Something outside the program failed, perhaps only for a while."""
+    """Something outside the program failed, perhaps only temporarily."""
 
 
 class BindingMissing(EnvironmentFailure, ImportError):
@@ -286,8 +286,8 @@ class CcsidUnknown(EnvironmentFailure):
     """Neither mqgroups nor Python has a code page for the text of a message. A program that uses no text never gets this error.
 
     Attributes:
-        ccsid: of the text.
-        queue, group_id, msg_seq_number: the message, if a consumer raised it for its codec.
+        ccsid: the CCSID of the text.
+        queue, group_id, msg_seq_number: the message, if a consumer with a codec raised the error.
     """
 
     def __init__(self, ccsid: int, queue: str = "", group_id: bytes = b"", msg_seq_number: int = 0) -> None:
@@ -313,7 +313,7 @@ class GroupStalled(EnvironmentFailure):
     The messages processed so far are committed; the next iteration continues the group.
 
     Attributes:
-        queue, group_id: the group, and its queue.
+        queue, group_id: the queue, and the group.
         msg_seq_number: the missing message.
         waited_s: how long the consumer waited, in seconds.
         offset: for a streamed message, the offset of the missing segment: the number of bytes delivered so far.
@@ -339,16 +339,15 @@ class GroupStalled(EnvironmentFailure):
 
 
 class OwnershipLost(EnvironmentFailure):
-    """Another instance of the same name owns the status queue, or owned it while this instance was disconnected. This one must
-    stop.
+    """Another instance of the same name owns the status queue, or has owned it while this instance was disconnected.
 
-    For a group of a batch, another attempt at the batch has taken over the group. Nothing of this instance's unit of work is
-    committed.
+    This instance must stop. Nothing of its unit of work is committed. For a group of a batch, another attempt at the batch has
+    taken over the group.
 
     Attributes:
         because: ``"taken-over"``; ``"another-attempt"``, for a group of a batch; ``"restored"``: the record is older than this
             instance's last commit.
-        name: of the producer or consumer; for a batch sink, batch and key of the group.
+        name: the name of the producer or consumer; for a batch sink, batch and key of the group.
         status_queue: the queue with the record that shows the new owner.
         found: owner and epoch of that record; empty and 0 if there is no record.
         expected: owner and epoch of this instance.
@@ -378,7 +377,7 @@ class OwnershipLost(EnvironmentFailure):
 class MessagesTaken(EnvironmentFailure):
     """The connection was lost, the unit of work was backed out, and another consumer got the messages.
 
-    The application has processed these messages, but that is not committed, so the other consumer processes them, too.
+    The application has processed these messages, but has not committed them. So the other consumer processes them, too.
 
     Attributes:
         queue, group_id, msg_seq_number: the first of these messages.
@@ -403,7 +402,7 @@ class GroupAbandoned(EnvironmentFailure):
     The group is consumed to its end and committed. Iterate over the consumer again for the next group.
 
     Attributes:
-        queue, group_id: the group, and its queue.
+        queue, group_id: the queue, and the group.
         messages: the number of messages in the group.
         result: the number that the producer gave.
         reason: the producer's text; empty if it gave none, or if the queue manager does not deliver the property.
@@ -429,13 +428,13 @@ class GroupAbandoned(EnvironmentFailure):
 
 
 class PoisonMessage(EnvironmentFailure):
-    """A message cannot be decoded, or it failed when it was processed alone and has reached BOTHRESH. It stays on the queue.
+    """A message cannot be decoded, or has reached BOTHRESH and failed even when it was processed alone. It stays on the queue.
 
     Attributes:
         queue, group_id, msg_seq_number: the message.
         backout_count, threshold: how often it was backed out, and BOTHRESH of the queue; 0 if backout counts are ignored.
         reason: why the message cannot be decoded; empty if it fails when it is processed.
-        loop_left: whether the application has left the loop over its group, so that it is not known whether the message fails.
+        loop_left: whether the application left the loop over the group early. Then it is not certain that the message fails.
     """
 
     def __init__(
@@ -477,8 +476,8 @@ class GroupQuarantined(EnvironmentFailure):
     The messages before it are processed and committed. Iterate over the consumer again for the next group.
 
     Attributes:
-        queue, group_id: the group, and its queue.
-        msg_seq_number: of the first message that was moved, or of the missing one.
+        queue, group_id: the queue, and the group.
+        msg_seq_number: the number of the first message that was moved, or of the missing message.
         backout_queue: the queue that has the messages now.
         reason: why the first message cannot be decoded, or that it did not arrive; empty if it fails when it is processed, or
             if the reason is not known after a restart.
@@ -496,7 +495,7 @@ class GroupQuarantined(EnvironmentFailure):
         *,
         waited_s: float | None = None,
     ) -> None:
-        """``waited_s``: how long the consumer waited for a missing message, seconds."""
+        """``waited_s``: how many seconds the consumer waited for a missing message."""
         how = f"cannot be decoded ({brief(reason)})" if reason else "fails whenever it is processed"
         rest, causes = f"from message {msg_seq_number} on", ""
         if waited_s is not None:
@@ -522,9 +521,9 @@ class MQIError(EnvironmentFailure):
         comp, reason: completion code and reason code.
         reason_name: the reason's ``MQRC_`` name.
         context: further facts, such as the last committed message of the group; may be empty.
-        is_final: whether no work is redone after it: a function of the application has raised it, or redoing has failed with it.
-        while_reconnecting: whether a lost connection could not be remade. Reconnecting is retried for any reason code, because
-            the same arguments have worked before, and a failover gives many reason codes for a while.
+        is_final: whether this error ends all retries, because a function of the application raised it, or a retry failed with it.
+        while_reconnecting: whether reconnecting failed with this error. Reconnecting is retried for any reason code, because the
+            same arguments have worked before, and a failover gives many reason codes for a while.
     """
 
     remedy = ""
@@ -581,7 +580,7 @@ class QueueMissing(MQIError):
 
 
 class QueueUnavailable(MQIError):
-    """The queue cannot take or give messages for now, and the time to wait is over. Start again later.
+    """Messages cannot be put to or got from the queue for now, and the time to wait is over. Start again later.
 
     The queue or its storage stayed full (2053, 2056, 2192) for ``full_wait_s``; puts or gets are inhibited (2051, 2016); or its
     handles were lost repeatedly (2019, 2041, 2052) for ``reconnect_wait_s``.
@@ -613,12 +612,12 @@ _CLASSES: dict[int, type[MQIError]] = {
 
 
 def class_of(reason: int) -> type[MQIError]:
-    """Return the class of the error for a reason code."""
+    """Return the error class for a reason code."""
     return _CLASSES.get(reason, MQIError)
 
 
 def mqi_error(verb: str, object_name: str, comp: int, reason: int) -> MQIError:
-    """Return the error for completion code and reason code of a verb, in the class for the reason code."""
+    """Return the error for a verb's completion code and reason code. The reason code determines the class."""
     cls = class_of(reason)
     if verb == "MQCMIT" and comp == mq.MQCC_FAILED and reason in reasons.COMMIT_OUTCOME_UNKNOWN:
         cls = CommitOutcomeUnknown

@@ -1,4 +1,4 @@
-"""Checks of the names of queues, owners and users; the name of an owner's status queue."""
+"""Checks names of queues, owners and users, and makes the names of status queues."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def checked_role(role: RoleName) -> Role:
 
 
 def checked_name(name: str) -> str:
-    """Return an owner's name if it can be part of a queue name, else raises ConfigurationError."""
+    """Return an owner's name; raises ConfigurationError if it cannot be part of a queue name."""
     return _checked("name", name, "a name", MAX_NAME_LENGTH)
 
 
 def checked_queue_name(what: str, name: str) -> str:
-    """Return a queue name if MQ accepts it, else raises ConfigurationError; ``what`` is the setting's name."""
+    """Return a queue name; raises ConfigurationError if MQ does not accept it. ``what`` is the setting's name."""
     return _checked(what, name, "a queue name", MAX_QUEUE_NAME_LENGTH)
 
 
 def checked_user(what: str, user: str) -> str:
-    """Return a user as in UserIdentifier, 1 to 12 ASCII characters without blanks, else raises ConfigurationError."""
+    """Return ``user``; raises ConfigurationError if it is not 1 to 12 ASCII characters without blanks, as in UserIdentifier."""
     if not isinstance(user, str) or not re.fullmatch(r"[!-~]{1,12}", user):
         raise ConfigurationError(
-            f"{what}: {user!r} is not a user as UserIdentifier in MQMD has it, 1 to 12 characters without blanks. `mqgroups "
-            "owners -o json` shows the users of records"
+            f"{what}: {user!r} is not a user as in UserIdentifier, 1 to 12 characters without blanks. `mqgroups owners "
+            "-o json` shows the users of records"
         )
     return user
 

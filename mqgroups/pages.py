@@ -1,15 +1,14 @@
-"""Pages over HTTP, for probes, for Prometheus and for browsers.
+"""An HTTP server for pages that probes, Prometheus and browsers read.
 
-A client may send half a request, which takes a thread and a file descriptor of this process. So a silent connection is closed.
-If there are too many connections, the oldest one is closed, because refusing the newest one would keep the probes out.
+A client that sends half a request occupies a thread and a file descriptor of this process. So the server closes silent
+connections. If there are too many, it closes the oldest one, because refusing the newest one would keep probes out.
 
-A page on the internet can let the name of its host lead to this address; a browser here then lets that page read these pages
-(DNS rebinding). So only requests to addresses and to this machine's own names are answered, and to names in
-MQGROUPS_HTTP_NAMES, such as that of a proxy. Names without a dot are accepted, because only local hosts, such as containers,
-have them.
+DNS rebinding: the host name of a web site can resolve to the address of this server, and a browser then lets that site read the
+pages here. So the server answers only if the Host header has an IP address, this machine's name, or a name in
+MQGROUPS_HTTP_NAMES, such as a proxy's. It accepts names without a dot, because only local hosts, such as containers, have them.
 
-The figures are written here, not by prometheus_client: they are a few lines without escapes, and prometheus_client only exports
-its own registry.
+This module writes the metrics itself, because they are a few lines without escapes, and prometheus_client exports only its own
+registry.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class Page(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A metric for Prometheus: its name, its type, its description, and its values by labels. Texts have no quotes."""
+    """A metric for Prometheus: name, type, description, and a value for each set of labels. No text may have quotes."""
 
     name: str
     kind: str
@@ -54,7 +53,7 @@ class Figure(NamedTuple):
 
 
 def metrics_page(figures: Iterable[Figure]) -> Page:
-    """Return figures in Prometheus' text format, version 0.0.4."""
+    """Return the metrics in Prometheus' text format, version 0.0.4."""
     lines = []
     for name, kind, text, values in figures:
         lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
@@ -65,7 +64,7 @@ def metrics_page(figures: Iterable[Figure]) -> Page:
 
 
 def is_own(host: str, names: Collection[str]) -> bool:
-    """Whether a ``Host`` header, which browsers always send, names an address, a name without a dot, or one of these names."""
+    """Whether a ``Host`` header is an IP address, a name without a dot, or one of ``names``. Browsers always send it."""
     asked = _HOST.fullmatch(host.strip().lower())
     if asked is None:
         return False
@@ -78,10 +77,10 @@ def is_own(host: str, names: Collection[str]) -> bool:
 
 
 class Pages:
-    """Serves pages for the ``with`` block."""
+    """A server that answers requests, in a thread, during its ``with`` block."""
 
     def __init__(self, address: tuple[str, int], pages: Mapping[str, Callable[[], Page]]) -> None:
-        """Take host and port, and ``pages`` by path. Raises OSError if the address cannot be used."""
+        """Bind host and port; raises OSError if that fails. ``pages``: for each path, the function that makes the page."""
         self._server = _Server(address, pages)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
@@ -107,17 +106,17 @@ class _Server(ThreadingHTTPServer):
         self.pages = pages
         given = os.environ.get("MQGROUPS_HTTP_NAMES", "").replace(",", " ")
         self.names = frozenset(f"{address[0]} {sockets.gethostname()} {given}".lower().split())
-        # In the order in which they were accepted.
+        # The open connections, in the order in which they were accepted.
         self._connections: dict[socket, None] = {}
         self._lock = threading.Lock()
         try:
             super().__init__(address, _Answers)
         except OSError as error:
-            error.filename = f"{address[0]}:{address[1]}"  # the error itself does not say which address
+            error.filename = f"{address[0]}:{address[1]}"  # without this, the error does not name the address
             raise
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Begin a connection. If there are too many, end the oldest one, whose thread then ends, too."""
+        """Begin to serve a connection. If there are too many connections, end the oldest one, and thus its thread."""
         with self._lock:
             self._connections[request] = None
             if len(self._connections) > _MOST_CONNECTIONS:
@@ -128,13 +127,13 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """End a connection, under the lock, because another file may get its descriptor afterwards."""
+        """End a connection, under the lock, because its file descriptor may belong to another file afterwards."""
         with self._lock:
             self._connections.pop(request, None)
             super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Print nothing, because clients could fill the log."""
+        """Log only at DEBUG, because clients could fill the log."""
         _log.debug("the request of %s on %s failed", client_address, request, exc_info=True)
 
 
@@ -154,7 +153,7 @@ class _Answers(BaseHTTPRequestHandler):
         self._answer(page() if page is not None else Page(f"there are {', '.join(pages)}\n", HTTPStatus.NOT_FOUND))
 
     def do_HEAD(self) -> None:
-        """Answer without a body, as some load balancers ask."""
+        """Answer without a body. Some load balancers send HEAD."""
         self.do_GET()
 
     def _answer(self, page: Page) -> None:

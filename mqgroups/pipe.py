@@ -5,15 +5,15 @@
             for order in orders:
                 invoices.put(invoice(order.data))
 
-The getter decides when to commit, by the number of incoming messages. Messages that the application puts wait in memory until
-then. They are put and committed together with the messages that they were made from, and with the status records of both sides.
-So the pipe can redo a whole unit of work without the application.
+The incoming side decides when to commit, by the number of incoming messages. Messages that the application puts wait in memory
+until then. The commit includes these messages, the messages that they were made from, and the status records of both sides. So
+the pipe can redo a whole unit of work without the application.
 
-Both sides are owners in one unit of work, and claim their names in one unit of work. If one side loses its name, both do.
+Each side owns a name. Both sides claim their names in one unit of work. If one side loses its name, the other side does, too.
 
-The outgoing group ends with the incoming one. If the application puts nothing for the last messages of a group, and messages
-before them are committed already, an empty message ends the outgoing group. If nothing is put for a group, no outgoing group is
-created. If an incoming group is abandoned or quarantined, the outgoing group is abandoned.
+The outgoing group ends when the incoming group ends. The application may put nothing for the last messages of an incoming group,
+after earlier outgoing messages were committed. Then an empty message ends the outgoing group. If nothing is put for an incoming
+group, there is no outgoing group. If an incoming group is abandoned or quarantined, the outgoing group is abandoned.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ _STATUS_MESSAGES = 2 * (1 + MOST_SEGMENTS) + 1
 
 
 def with_room(every: Every, max_uncommitted_msgs: int) -> Every:
-    """Return when a pipe takes a syncpoint: at most half of MAXUMSGS is for messages that are got, the rest for those put."""
+    """Return ``every``, limited to half of MAXUMSGS for the messages that a pipe gets. The other half is for messages it puts."""
     room = max(1, max_uncommitted_msgs // 2 - _STATUS_MESSAGES)
     return replace(every, messages=min(every.messages or room, room))
 
 
 class PipedGroup:
-    """The outgoing group that is made from the incoming one."""
+    """The outgoing group that the application makes from an incoming group."""
 
     def __init__(self, output: PipeOutput) -> None:
         self._output = output
@@ -76,13 +76,13 @@ class PipedGroup:
     def set_properties(self, properties: Mapping[str, PropertyValue] | None = None, *, name: str = "") -> None:
         """Set the properties and the name of the outgoing group. Call it before the first put.
 
-        Without a ``name`` it has the name of the incoming group. A name says in a pipe which group it is, and no more: two
-        incoming groups of one name are two outgoing groups. A program that resumes a group may call this again with the same
-        values.
+        Without a ``name`` the outgoing group has the name of the incoming group. In a pipe, a name does not prevent repetition:
+        two incoming groups of one name become two outgoing groups. A program that resumes a group can call this again with the
+        same values.
 
         Raises:
-            GroupUsage: something is put already, or was before the restart, and the group has other properties; or the pipe has
-                gone on to another group, or is closed.
+            GroupUsage: a message is put already, perhaps before a restart, and the group has other properties; or the pipe has
+                continued with another group, or is closed.
             MessageRefused: as for ``GroupProducer.group``.
         """
         self._output.set_properties(self, group_properties(name or self._output.inherited_name, properties))
@@ -99,11 +99,11 @@ class PipedGroup:
         """Put the next message of the group, in the unit of work of the incoming message that is being processed.
 
         Args:
-            payload, format, ccsid, correl_id, properties: as for ``OutgoingGroup.put``; but a stream is read to its end and put
-                as one message.
+            payload, format, ccsid, correl_id, properties: as for ``OutgoingGroup.put``, except that a stream is read to its end
+                and put as one message.
 
         Raises:
-            GroupUsage: the pipe has gone on to another group, or is closed.
+            GroupUsage: the pipe has continued with another group, or is closed.
             MessageRefused: an argument is invalid for a message.
         """
         if not isinstance(payload, (bytes, str, bytearray, memoryview)):
@@ -114,11 +114,11 @@ class PipedGroup:
 
 
 class PipeOutput:
-    """The outgoing side of a pipe: the messages that the application has put since the last commit, for the next one.
+    """The outgoing side of a pipe. It keeps the messages that the application has put since the last commit.
 
     Attributes:
-        group: the only group that messages are accepted for; ``None`` accepts none.
-        getter, putter: the pipe's; they are set before the first group begins.
+        group: the group that accepts messages now; ``None`` if no group does.
+        getter, putter: the two sides of the pipe. Both are set before the first group begins.
     """
 
     getter: Getter
@@ -127,17 +127,17 @@ class PipeOutput:
     def __init__(self) -> None:
         self.group: PipedGroup | None = None
         self._waiting: list[tuple[bytes, MessageKind]] = []
-        # Of the outgoing group, for its first message.
+        # The outgoing group's properties, for its first message.
         self._properties = NO_PROPERTIES
 
     @property
     def inherited_name(self) -> str:
-        """The name that the outgoing group has from the incoming one."""
+        """The name that the outgoing group inherits from the incoming group."""
         incoming: IncomingGroup | None = self.getter.group
         return passed_on(incoming.name) if incoming is not None else ""
 
     def set_properties(self, group: PipedGroup, properties: Mapping[str, PropertyValue]) -> None:
-        """Set the properties of the current group; raises GroupUsage if ``group`` is not the current one, or has other ones."""
+        """Set the properties of ``group``; raises GroupUsage if it is not the current group, or has other properties already."""
         with self.getter.connection.turn:
             self._check_current(group)
             if not self.putter.owner.committed.at_start:
@@ -147,12 +147,12 @@ class PipeOutput:
             self._properties = properties
 
     def with_properties(self, message: Mapping[str, PropertyValue] | None) -> Mapping[str, PropertyValue] | None:
-        """Return the properties of the next message: the group's are added to those of its first message."""
+        """Return the properties of the next message. The first message of a group also has the group's properties."""
         is_first = self._properties and not self._waiting and self.putter.owner.committed.at_start
         return with_group_properties(self._properties, message) if is_first else message
 
     def begin(self) -> PipedGroup:
-        """Return the group to make from the incoming one; from now on, messages are accepted only for it."""
+        """Return a new outgoing group, for the current incoming group. From now on, only this group accepts messages."""
         self.group, self._properties = PipedGroup(self), group_properties(self.inherited_name, None)
         return self.group
 
@@ -164,20 +164,20 @@ class PipeOutput:
             )
 
     def add(self, group: PipedGroup, data: bytes, kind: MessageKind) -> None:
-        """Keep a message for the next commit; raises GroupUsage if ``group`` is not the current one."""
+        """Keep a message for the next commit; raises GroupUsage if ``group`` is not the current group."""
         with self.getter.connection.turn:
             self._check_current(group)
             self._waiting.append((data, kind))
             self.putter.owner.unit.to_put = len(self._waiting)
 
     def put_all(self, *, ended: bool, failed_with: int | None) -> tuple[dict[Owner, PendingCommit], Outgoing]:
-        """Put the messages that were made in this unit of work; the getter commits them.
+        """Put the messages that the application has made in this unit of work. The getter commits them.
 
-        Returns how the outgoing side's part of the unit of work ends, and what is committed with that, for the getter's record.
+        Return the commit that is pending for the putter, if any, and the outgoing position after it, for the getter's record.
 
         Args:
             ended: whether the incoming group ends with this unit of work.
-            failed_with: if given, nothing of that is put; the outgoing group is abandoned with this result.
+            failed_with: if given, these messages are not put, and the outgoing group is abandoned with this result.
         """
         begun = not self.putter.owner.committed.at_start
         messages: list[Unsent] = []
@@ -198,17 +198,17 @@ class PipeOutput:
         return {owner: ending}, outgoing_at(ending.position)
 
     def committed(self) -> None:
-        """Take note that the staged messages are committed."""
+        """Forget the kept messages, because they are committed."""
         self._waiting.clear()
         self.putter.unit_committed()
 
     def back_out(self) -> None:
-        """Forget the messages that are not committed."""
+        """Forget the kept messages, because their unit of work is backed out."""
         self._waiting.clear()
 
 
 class GroupPipe:
-    """A consumer and a producer with a common unit of work. Made by ``QueueManager.group_pipe``."""
+    """A consumer and a producer that share a unit of work. Made by ``QueueManager.group_pipe``."""
 
     def __init__(self, connection: Connection, incoming: Consuming, outgoing: Producing) -> None:
         with connection.turn:
@@ -228,8 +228,8 @@ class GroupPipe:
             getter = Getter(connection, incoming, work, output)
             undo.callback(getter.close_queues)
             undo.callback(getter.owner.keeper.give_up)
-            # Before the outgoing status queue is opened exclusively: if it is also the getter's queue, that open would wait in
-            # vain for the getter's handle.
+            # Checked before the outgoing status queue is opened exclusively. If it is also the getter's queue, opening it would
+            # wait in vain for the getter's handle.
             check_apart(outgoing.record_queue, getter.cursor.queue)
             keeper = outgoing.open_status_queue(connection)
             undo.callback(keeper.give_up)
@@ -243,11 +243,11 @@ class GroupPipe:
         self._getter, self._output = getter, output
 
     def __iter__(self) -> Iterator[tuple[IncomingGroup, PipedGroup]]:
-        """Return the incoming groups as ``GroupConsumer`` does, each with the outgoing group to make from it."""
+        """Return an iterator over pairs: an incoming group, as from ``GroupConsumer``, and the outgoing group to make from it."""
         return Iteration(self._getter.connection.turn, self._next_pair)
 
     def stop(self) -> None:
-        """End the iteration at the next safe place, as ``GroupConsumer.stop`` does; what was put from it is committed with it."""
+        """End the iteration at the next safe place, as ``GroupConsumer.stop`` does. Messages put by then are committed, too."""
         self._getter.work.stopping = True
 
     @property
@@ -301,7 +301,7 @@ def _refuse_disagreement(getter: Getter, putter: Putter) -> None:
     """Raise StatusQueueUnusable if the two records are not from the same commit."""
     found, expected = putter.owner.outgoing, Outgoing()
     if (record := getter.owner.resumed) is not None:
-        # A record that was rebuilt does not say it.
+        # A rebuilt record does not have the outgoing position.
         expected = record.outgoing or found
     if found == expected:
         return

@@ -1,10 +1,10 @@
-"""Shows texts and objects of others safely in terminals, logs, files and tracebacks.
+"""Shows texts from other programs, and half-made objects, safely in terminals, logs, files and tracebacks.
 
-A line end in the text of a message, a record or a peer would forge a line of a log, an escape character controls the terminal,
-and a text may be a megabyte long. Data for programs (attributes, JSON) keeps the text as it is.
+A text from a message, a record or a server may have a line end, which could forge a line of a log, or an escape character, which
+controls the terminal. And it may be a megabyte long. Data for programs (attributes, JSON) keeps the text as it is.
 
-If a constructor fails, the half-made object is ``self`` in the frames of its error. A program that shows the locals of frames
-asks for its representation, and an error there would hide the first one.
+If a constructor fails, the half-made object is ``self`` in the frames of the traceback. A program that shows the local variables
+of these frames calls ``__repr__`` of that object. An error in ``__repr__`` would hide the constructor's error.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from functools import wraps
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
-# The most characters of others in a sentence of this package.
+# The most characters that a text from another program may have in a sentence of this package.
 LONGEST = 1000
-# The most characters of a group's name in a row or a page; names of others may have 30,000.
+# The most characters that a group's name may have in a row or a page. Other programs may use names of 30,000 characters.
 LONGEST_NAME = 100
 
 
@@ -32,19 +32,19 @@ def brief(text: str, most: int = LONGEST) -> str:
 
 
 class OneLine(logging.Formatter):
-    """Writes a log record as one line, and the lines of a traceback indented below it, so that none looks like a record."""
+    """A formatter that writes a log record as one line. It indents a traceback, so that no line of it looks like a record."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is logging's
-        """As ``Formatter``."""
+        """Return the record as ``Formatter`` does, without control characters."""
         return printable(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the name is logging's
-        """As ``Formatter``."""
+        """Return the traceback as ``Formatter`` does, indented and without control characters."""
         return "\n".join(f"  {printable(line)}" for line in super().formatException(ei).splitlines())
 
 
 def even_half_made(shown: Callable[[_T], str]) -> Callable[[_T], str]:
-    """Return a ``__repr__`` that names the class only if something is missing."""
+    """Decorate a ``__repr__``. If an attribute of the object does not exist yet, the result has only the name of the class."""
 
     @wraps(shown)
     def show(self: _T) -> str:

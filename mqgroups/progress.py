@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
-# The width of the rest of a line with the shortest bar, and the least width of its text, which is cut if there is no room.
+# The width of the shortest bar and the numbers in a line, and the least width of the text, which is cut if there is no room.
 _NUMBERS, _LEAST = 46, 16
 
 
 class ProgressBar:
-    """A line for each producer and consumer that has this as ``on_progress``. Several threads may use it."""
+    """A bar with a line for each producer and consumer that has this object as ``on_progress``. Several threads can use it."""
 
     def __init__(self, total: int | None = None) -> None:
-        """``total``: the number of messages that each of them will commit; ``None`` if that is not known."""
+        """``total``: the number of messages that each producer or consumer will commit; ``None`` if it is not known."""
         self._bars: Bars | None = None
         self._total = total
         self._lines: dict[tuple[str, str], TaskID] = {}
@@ -67,7 +67,7 @@ class ProgressBar:
             bars.stop()
 
     def __call__(self, progress: Progress) -> None:
-        """Draw what is committed. Pass the object as ``on_progress=`` of a producer, consumer or pipe."""
+        """Draw how much is committed. Pass this object as ``on_progress=`` of a producer, consumer or pipe."""
         bars, owner = self._bars, (progress.role, progress.name)
         if bars is None:
             return

@@ -1,6 +1,6 @@
-"""Gives classes and functions the name of the module from which applications import them.
+"""Sets ``__module__`` of classes and functions to the module from which applications import them.
 
-Tracebacks, help() and pickles show that name, while the defining module may change.
+Tracebacks, help() and pickles show that module. The module that defines a class can then change.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from types import ModuleType
 
 
 def name_by_room(room: ModuleType) -> None:
-    """Give the names in ``__all__`` of a module that module, and let ``dir()`` show only them.
+    """Set ``__module__`` of everything in ``room.__all__`` to ``room``, and make ``dir(room)`` show only these names.
 
     Classes of ``errors.py`` keep their module, because it is public.
     """

@@ -1,6 +1,6 @@
-"""Connect to a queue manager, and make producers, consumers and pipes of message groups on that connection.
+"""Connects to a queue manager, and makes producers, consumers and pipes of message groups on that connection.
 
-Not here: the operators' functions (``mqgroups.operate``), and what settings there are (``settings.py``).
+Not here: the operators' functions (``mqgroups.operate``), and the settings (``settings.py``).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from mqgroups.telemetry import context
 from mqgroups.telemetry.settings import EACH_UNIT_OF_WORK, TelemetrySettings
 from mqgroups.telemetry.tracebacks import told_briefly
 
-# Those that are not closed, by their identities.
+# The queue managers that are not closed, by ``id()``.
 _open: weakref.WeakValueDictionary[int, QueueManager] = weakref.WeakValueDictionary()
 
 
 class QueueManager(ConnectionHolder, WithBlock):
     """A connected queue manager. Leaving its ``with`` block backs out what is not committed, and disconnects.
 
-    It has one unit of work, and one thread at a time can use it. Producers and consumers that work at the same time need a
-    connection each.
+    A connection has one unit of work, and only one thread at a time can use it. Producers and consumers that work at the same
+    time need a connection each.
     """
 
     def __init__(self, connection: Connection, leave: Callable[[], None] | None = None) -> None:
@@ -78,7 +78,7 @@ class QueueManager(ConnectionHolder, WithBlock):
         Raises:
             ConfigurationError: a setting is invalid.
             StatusError: the status queue, or the record on it, cannot be used.
-            OwnerActive: another instance of this name has the status queue open.
+            OwnerActive: another producer, consumer or pipe has the status queue open.
             MQIError: a queue cannot be opened.
         """
         settings.check_for(self)
@@ -90,7 +90,7 @@ class QueueManager(ConnectionHolder, WithBlock):
         """Return a consumer that gets message groups from ``queue``.
 
         Raises:
-            ConfigurationError, StatusError, OwnerActive, MQIError: as for a producer.
+            ConfigurationError, StatusError, OwnerActive, MQIError: as for ``group_producer``.
         """
         settings.check_for(self)
         return GroupConsumer(self._connection, settings)
@@ -104,7 +104,7 @@ class QueueManager(ConnectionHolder, WithBlock):
 
         Raises:
             StatusQueueUnusable: the two status records do not come from the same commit.
-            ConfigurationError, StatusError, OwnerActive, MQIError: as for a producer.
+            ConfigurationError, StatusError, OwnerActive, MQIError: as for ``group_producer``.
         """
         settings.check_for(self)
         return GroupPipe(
@@ -147,19 +147,19 @@ def wrap(
 ) -> QueueManager:
     """Use a connection that the application has made: a connected ``pymqi.QueueManager`` or ``ibmmq.QueueManager``.
 
-    Closing the result backs out the messages of groups that are not committed, but does not disconnect. If the connection is
-    lost, this package cannot reconnect: the application connects and wraps again, and the interrupted group is resumed.
+    ``close`` of the result backs out uncommitted messages of groups, but does not disconnect. If the connection is lost, this
+    package cannot reconnect. The application has to connect and wrap again; then the interrupted group is resumed.
 
     Two rules for the application:
 
     * Close producers and consumers before the wrapped object is garbage-collected. With ``disconnect_on_exit=True``, the
-      bindings' default, that object calls MQDISC then, which commits.
+      bindings' default, that object then calls MQDISC, which commits.
     * Messages that the application itself puts or gets in syncpoint on this connection are in the same unit of work. They are
-      committed and backed out with the group's messages. Put and get them after ``group.put`` of the message that they belong
-      to, or before it if you give ``last=``.
+      committed and backed out with the group's messages. If such a message belongs to a message of the group, put or get it
+      after the call of ``group.put``, or before that call if it has ``last=``.
 
     While the unit of work has messages of a group, the wrapped object's ``commit``, ``backout``, ``begin`` and ``disconnect`` are
-    refused (``GroupUsage``). If the unit of work is ended in another way, that is detected (``ForeignSyncpoint``,
+    refused (``GroupUsage``). If other code ends the unit of work in another way, this package detects it (``ForeignSyncpoint``,
     ``StatusQueueUnusable``).
 
     Args:
@@ -167,7 +167,7 @@ def wrap(
 
     Raises:
         ConfigurationError: ``q_mgr`` is not an object of these classes, or is not connected.
-        GroupUsage: ``q_mgr`` is wrapped already, and the result is not closed.
+        GroupUsage: ``q_mgr`` is wrapped already, and the result of that call is not closed.
     """
     checked_hook("sleep", sleep)
     _close_what_was_left()
@@ -179,9 +179,9 @@ def wrap(
 
 
 def _close_what_was_left() -> None:
-    """Close connections whose ``with`` block was left, and which an interruption has kept from being closed.
+    """Close connections that are still open after their ``with`` block, because an interruption has prevented ``close``.
 
-    The application may still hold them, or a producer on them whose status queue is then open.
+    The application may still hold such a connection, or a producer on it. The producer's status queue is then still open.
     """
     for reference in _open.valuerefs():
         q_mgr = reference()

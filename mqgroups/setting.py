@@ -5,17 +5,17 @@
         \"\"\"Settings of producers and pipes.
 
         Attributes:
-            priority: of the messages, 0 to 9; by default the queue's.
+            priority: the messages' priority, 0 to 9. By default it is the queue's.
         \"\"\"
 
         priority: Annotated[int | None, Whole(0, 9)] = None
 
-Made from these fields are: the checks of an object (``Settings``), signature and help of the function that takes the settings
+These fields define the checks of an object (``Settings``), signature and help of the function that takes the settings
 (``method_of``, ``function_of``), options of commands (``cli.options``), and the tables of the reference (``table``).
 
-A field's check is in its annotation: a function of the field's name and its value, if that is not ``None``, which raises
-ConfigurationError. Without such a function, the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an enum,
-or the words of a ``Literal``. The other parts of an annotation are for other modules (``Field.notes``).
+A function in a field's annotation is its check. It gets the field's name and value, if that is not ``None``, and raises
+ConfigurationError. If there is no function, the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an enum, or
+the words of a ``Literal``. The other parts of an annotation are for other modules (``Field.notes``).
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ _Check = Callable[[str, Any], object]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of settings.
+    """One setting, as its dataclass field defines it.
 
     Attributes:
-        kind: its type.
-        check: as above.
+        kind: the type.
+        check: raises ConfigurationError for a value that is not allowed.
         default: ``inspect.Parameter.empty`` if there is none.
-        positional: whether it may be given without its name.
-        help: sentences; the first one alone is the help of a command's option.
-        notes: the parts of its annotation that are no functions.
+        positional: whether an argument for it can be given without the name.
+        help: sentences. The first sentence alone is the help of a command's option.
+        notes: the parts of the annotation that are not functions.
     """
 
     name: str
@@ -78,12 +78,12 @@ class Field:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The allowed words, if it is a choice of words."""
+        """The allowed words if the type is a ``Literal``, else empty."""
         return tuple(get_args(self.kind)) if get_origin(self.kind) is Literal else ()
 
     @property
     def first_sentence(self) -> str:
-        """The help in one sentence, without markup."""
+        """The first sentence of the help, without markup."""
         return re.split(r"(?<=\.)\s", self.help.replace("``", ""), maxsplit=1)[0]
 
     def check_value(self, value: object) -> None:
@@ -93,7 +93,7 @@ class Field:
 
 
 class Settings:
-    """The base of settings. When an object is made, each setting is checked, and then those that depend on each other."""
+    """The base of settings. A new object checks each setting alone, and then the settings that depend on each other."""
 
     def __post_init__(self) -> None:
         for each in settings_of(type(self)):
@@ -135,19 +135,19 @@ def _helps(cls: type) -> dict[str, str]:
 def method_of(
     settings: Callable[_P, _S],
 ) -> Callable[[Callable[[_Q, _S], _R]], Callable[Concatenate[_Q, _P], _R]]:
-    """Decorate a method that takes settings, so that it takes their fields as arguments."""
+    """Return a decorator for a method that takes settings. The decorated method takes their fields as arguments."""
 
     return lambda method: _taking(cast("type[Settings]", settings), method, "self")
 
 
 def function_of(settings: Callable[_P, _S]) -> Callable[[Callable[[_S], _R]], Callable[_P, _R]]:
-    """Decorate a function that takes settings; see ``method_of``."""
+    """Return a decorator for a function that takes settings; see ``method_of``."""
 
     return lambda function: _taking(cast("type[Settings]", settings), function)
 
 
 def _taking(cls: type[Settings], made_of: Callable[..., Any], *before: str) -> Any:
-    """Return a function with the signature and the documentation of the fields of ``cls``."""
+    """Return a function that calls ``made_of``, with the fields of ``cls`` in its signature and documentation."""
 
     @wraps(made_of)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -180,7 +180,7 @@ def _taking(cls: type[Settings], made_of: Callable[..., Any], *before: str) -> A
 
 
 def table(*classes: tuple[str, type[Settings]]) -> str:
-    """Return a table of all settings of the named classes, in Markdown."""
+    """Return a Markdown table of all settings of ``classes``, which are pairs of a name for the table and a class."""
     found: dict[str, tuple[Field, list[str]]] = {}
     for words, cls in classes:
         for each in settings_of(cls):
@@ -217,7 +217,7 @@ def _check_of(kind: Any) -> _Check:
     (first,) = only
     if isinstance(first, type) and issubclass(first, enum.Enum):
         return lambda name, value: _check_member(name, value, first)
-    raise TypeError(f"nothing follows from {kind} for the check of a setting")
+    raise TypeError(f"a setting of type {kind} needs a function that checks it")
 
 
 def _refuse(problem: str | None) -> None:
@@ -232,19 +232,19 @@ def check_text(what: str, value: object) -> None:
 
 
 def check_collection(what: str, value: object, of: str = "names") -> None:
-    """Raise ConfigurationError if ``value`` is no collection, or a str, which is a collection of characters."""
+    """Raise ConfigurationError if ``value`` is not a collection. A str is refused, too, as a collection of characters."""
     if isinstance(value, str) or not isinstance(value, Collection):
         raise ConfigurationError(f"{what} must be a collection of {of}, got {value!r}")
 
 
 def check_flag(what: str, value: object) -> None:
-    """Raise ConfigurationError if ``value`` is not True or False, for example ``"false"``."""
+    """Raise ConfigurationError if ``value`` is not True or False. The text ``"false"`` is refused, too."""
     if not isinstance(value, bool):
         raise ConfigurationError(f"{what} must be True or False, got {value!r}")
 
 
 def checked_seconds(what: str, seconds: float) -> float:
-    """Return ``seconds``; raises ConfigurationError if it is no number, NaN, negative, or too large for a float."""
+    """Return ``seconds``; raises ConfigurationError if it is NaN, negative, too large for a float, or not a number."""
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if not is_number or not (0 <= seconds <= sys.float_info.max or seconds == math.inf):
         raise ConfigurationError(f"{what} must be 0 or more seconds, got {seconds!r}")
@@ -262,14 +262,14 @@ def _check_member(what: str, value: object, members: type[enum.Enum]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """The check for whole numbers from ``least`` to ``most``."""
+    """A check that accepts whole numbers from ``least`` to ``most``."""
 
     least: int
     most: int = sys.maxsize
 
     @property
     def words(self) -> str:
-        """What is possible."""
+        """The accepted numbers, for a sentence."""
         return f"at least {self.least}" if self.most == sys.maxsize else f"{self.least} to {self.most}"
 
     def __call__(self, what: str, value: object) -> None:

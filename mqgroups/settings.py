@@ -1,6 +1,6 @@
-"""Settings of connections, producers, consumers and pipes, each defined once, as a field (``setting.py``).
+"""Settings of connections, producers, consumers and pipes. Each setting is defined once, as a field (``setting.py``).
 
-Not here: names that queues and owners may have (``names.py``).
+Not here: which names queues and owners can have (``names.py``).
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ SEGMENT_BYTES = 1_048_576
 
 
 class Codec(Protocol):
-    """The objects that ``codec=`` accepts: they make values of message data.
+    """An object that ``codec=`` accepts. It makes values from message data.
 
     Data of format MQSTR is a ``str``, decoded by the message's CCSID. All other data is ``bytes``. Text in a CCSID without a
     code page never gets to a codec (``errors.CcsidUnknown``).
     """
 
     def decode(self, data: Any, /) -> Any:
-        """Return the value. ValueError means that the data is invalid; only the text of an ``errors.NotDecoded`` is shown."""
+        """Return the value. A ValueError means that the data is invalid. Its text is shown only for an ``errors.NotDecoded``."""
 
 
 def _check_every(_what: str, value: int | Every) -> None:
@@ -56,7 +56,7 @@ def every(commit_every: int | Every) -> Every:
     """Return ``commit_every`` as an ``Every``. A number counts messages; the unit of work then also ends after a minute.
 
     Raises:
-        ConfigurationError: it is not a positive number.
+        ConfigurationError: ``commit_every`` is neither an ``Every`` nor a positive whole number.
     """
     if isinstance(commit_every, Every):
         return commit_every
@@ -97,26 +97,26 @@ Priority = Annotated[int | None, Whole(0, 9)]
 
 @dataclass(frozen=True, kw_only=True)
 class Owning(Settings):
-    """Settings of every owner of a name.
+    """Settings of every producer, consumer and pipe, each of which owns a name.
 
     Attributes:
-        name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 . / _ %. Only one process can work under a
+        name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 ./_%. Only one process at a time can use a
             name.
-        commit_every: how many messages a unit of work has at most; it also ends after a minute. Or ``Every(messages=, bytes=,
-            seconds=)``, which has only the limits that are given. A pipe counts the messages that it gets; its units of work
-            also end before they exceed MAXUMSGS.
-        status_model: the model queue that the status queue is made from if it does not exist.
-        status_layout: how status records are kept. ``"classic"`` gets the old record for each new one; ``"segmented"`` puts
-            records as segments of one message, which saves that MQGET. Not on z/OS. You can change the layout at any restart.
-        owner_wait_s: seconds to wait for another process of the same name to end.
-        record_users: users whose status records are believed besides those of this program's own user. For example operators, or
-            the user that the program had before. Up to 12 characters, as in MQMD.UserIdentifier.
-        on_resume: called once, before the producer or consumer is returned, if an interrupted group was found. If it raises an
-            error, that call raises it.
-        on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If it raises an
-            error, the call during which this happens raises it; ``group()`` goes on after the last commit.
-        on_progress: called with a ``Progress`` after each commit of messages. If it raises an error, the call that committed
-            raises it; the commit stands.
+        commit_every: how many messages a unit of work has at most; it also ends after a minute. With ``Every(messages=, bytes=,
+            seconds=)`` instead of a number, it has only the limits that are given. A pipe counts the messages that it gets; its
+            units of work also end before they exceed MAXUMSGS.
+        status_model: the model queue from which a missing status queue is created.
+        status_layout: how status records are kept. ``"classic"`` gets the old record for each new record. ``"segmented"`` (not
+            on z/OS) saves that MQGET by putting records as segments of one message. You can change the layout at any restart.
+        owner_wait_s: seconds to wait for another process with the same name to end.
+        record_users: users whose status records are trusted, in addition to this program's own user. Examples are operators, and
+            the program's former user. A user has up to 12 characters, as in MQMD.UserIdentifier.
+        on_resume: called once, before the producer or consumer is returned, if an interrupted group was found. If the function
+            raises an error, the call that makes the producer or consumer raises it.
+        on_in_doubt: called once for each MQCMIT of messages that had no answer, as soon as the outcome is known. If the function
+            raises an error, the current call of the application raises it; ``group()`` continues after the last commit.
+        on_progress: called with a ``Progress`` after each commit of messages. If the function raises an error, the call that
+            committed raises it; the commit is not undone.
     """
 
     name: Annotated[str, _check_name]
@@ -131,7 +131,7 @@ class Owning(Settings):
 
     @property
     def every(self) -> Every:
-        """When a unit of work ends."""
+        """The limits of a unit of work."""
         return every(self.commit_every)
 
     @property
@@ -140,7 +140,7 @@ class Owning(Settings):
         return self.status_layout == "segmented"
 
     def check_for(self, q_mgr: ConnectionHolder) -> None:
-        """Raise ConfigurationError for a setting that this queue manager's platform does not support."""
+        """Raise ConfigurationError for a setting that the platform of ``q_mgr`` does not support."""
         if self.segmented_status:
             _refuse_on_zos(q_mgr, "status_layout='segmented'")
 
@@ -151,16 +151,16 @@ class Putting(Owning):
 
     Attributes:
         full_wait_s: seconds to wait while the queue is full, inhibited for puts, or unknown after REFRESH CLUSTER.
-        persistence: of the messages. If they are not persistent, a restart of the queue manager loses them, and the rest of their
-            group cannot be consumed.
-        priority: of the messages, 0 to 9; by default the queue's.
-        bind: how to bind to an instance of a cluster queue, whatever DEFBIND says. ``"group"`` chooses an instance for each
-            group (MQOO_BIND_ON_GROUP), ``"open"`` one for all groups, until the producer is closed or reconnects. An interrupted
-            group always goes on at its instance.
+        persistence: the messages' persistence. If messages are not persistent, a restart of the queue manager loses them, and the
+            rest of their group cannot be consumed.
+        priority: the messages' priority, 0 to 9. By default it is the queue's DEFPRTY.
+        bind: how to bind to an instance of a cluster queue, whatever its DEFBIND is. ``"group"`` chooses an instance for each
+            group (MQOO_BIND_ON_GROUP). ``"open"`` chooses one instance for all groups, until the producer is closed or
+            reconnects. An interrupted group always continues at its own instance.
         put_response: ``"async"`` does not wait for the queue manager at each message (MQPMO_ASYNC_RESPONSE). It is faster over a
-            slow line. All messages are confirmed before their unit of work is committed. After a failure it is put again
-            synchronously, so that errors are the same, and name the message. ``"sync"`` waits at each message, as every producer
-            does on a wrapped connection and over local bindings.
+            slow line. All messages are confirmed before their unit of work is committed. After a failure, the unit of work is put
+            again synchronously, so that the error is the same as with ``"sync"``, and names the message. ``"sync"`` waits at each
+            message, as every producer does on a wrapped connection and over local bindings.
     """
 
     full_wait_s: float = 30.0
@@ -184,19 +184,19 @@ class Getting(Owning):
         group_wait_s: seconds to wait for the next message inside a group before ``GroupStalled``.
         complete_groups_only: begin a group only when all its messages are on the queue (MQGMO_ALL_MSGS_AVAILABLE), so that an
             incomplete group does not hold up the others.
-        convert: let the queue manager convert text (MQGMO_CONVERT): ``True`` to UTF-8, a number to that CCSID. Text that it
-            cannot convert keeps its CCSID. A message for the backout queue is moved as it was converted.
-        codec: makes ``message.value`` of message data: ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object with
-            ``decode(data)``, which gets ``str`` for text. A message that it cannot decode (ValueError) is poison; text in a CCSID
-            without a code page ends the loop with ``CcsidUnknown``, and is poison when its backout count has reached BOTHRESH.
-        poison: what to do with a message that fails whenever it is processed. It is detected only if the queue has a BOTHRESH.
-            ``"halt"`` raises ``PoisonMessage``; ``"quarantine"`` moves the rest of its group to the queue's BOQNAME and raises
-            ``GroupQuarantined``.
+        convert: let the queue manager convert text (MQGMO_CONVERT), with ``True`` to UTF-8, with a number to that CCSID. Text
+            that the queue manager cannot convert keeps its CCSID. A message moves to the backout queue in its converted form.
+        codec: makes ``message.value`` from message data. It is ``mqgroups.codecs.json``, ``mqgroups.codecs.text``, or any object
+            with ``decode(data)``, which gets ``str`` for text. A message that ``decode`` cannot decode (ValueError) is poison.
+            Text in a CCSID without a code page ends the loop with ``CcsidUnknown``, and is poison after BOTHRESH backouts.
+        poison: what to do with a message that fails whenever it is processed. Such a message is detected only if the queue has a
+            BOTHRESH. ``"halt"`` raises ``PoisonMessage``. ``"quarantine"`` moves the rest of the message's group to the queue's
+            BOQNAME, and raises ``GroupQuarantined``.
         stalled: what to do with a group whose next message does not come within ``group_wait_s``. ``"halt"`` raises
-            ``GroupStalled``, at each start. ``"quarantine"`` waits once more; if nothing of the group has changed, it moves the
-            rest to BOQNAME and raises ``GroupQuarantined``.
+            ``GroupStalled``, at each start. ``"quarantine"`` waits once more; if nothing of the group has changed by then, it
+            moves the rest to BOQNAME and raises ``GroupQuarantined``.
         on_abandon: called with the ``GroupAbandoned`` error before an abandoned group is committed, to undo its effects durably.
-            If it raises an error, the group comes again.
+            If the function raises an error, the group is delivered again.
     """
 
     wait_s: float | None = None
@@ -216,11 +216,11 @@ class Getting(Owning):
 
 @dataclass(frozen=True, kw_only=True)
 class OfOneQueue(Owning):
-    """Settings of an owner that works at one queue.
+    """Settings of a producer or consumer, which works at one queue.
 
     Attributes:
-        queue: the queue. Of a producer: a local, alias, remote or cluster queue. Of a consumer: a local queue, an alias of one,
-            or the instance of a cluster queue on this queue manager.
+        queue: the queue. A producer puts to a local, alias, remote or cluster queue. A consumer gets from a local queue, from an
+            alias of a local queue, or from the instance of a cluster queue on this queue manager.
         status_queue: the queue for the status record, on the connected queue manager; by default ``MQGROUPS.PUT.<name>`` or
             ``MQGROUPS.GET.<name>``.
     """
@@ -236,8 +236,8 @@ class OfOneQueue(Owning):
         return status_queue_name(self.role, self.name, self.status_queue)
 
     def open_status_queue(self, connection: Connection) -> StatusQueue:
-        """Open the status queue, or make it; raises as ``StatusQueue``."""
-        # A connection needs settings, and no status queue.
+        """Open the status queue, which is created if it does not exist. Raises as ``StatusQueue``."""
+        # Imported here, because a connection needs settings without a status queue.
         from mqgroups.status.queue import StatusQueue
 
         return StatusQueue(
@@ -251,7 +251,7 @@ class OfOneQueue(Owning):
 
     @property
     def hooks(self) -> Hooks:
-        """The functions that hear of recovery and progress."""
+        """The application's functions that are called after recovery and progress."""
         return Hooks(self.on_resume, self.on_in_doubt, self.on_progress)
 
     def check_together(self) -> None:
@@ -269,11 +269,11 @@ class Producing(Putting, OfOneQueue):
     """Settings of a group producer.
 
     Attributes:
-        segment_bytes: put longer messages as segments of this length; a unit of work may end between two segments. By default
-            only streams are put in segments, of 1 MiB. Not on z/OS.
-        interrupted: what becomes of an interrupted group. ``"resume"``: the program puts the rest of it, now or after its next
-            start. ``"abandon"``, for input that does not come again, such as a request: the group is abandoned when an exception
-            leaves its block, at the next start, or when the next group begins.
+        segment_bytes: put longer messages as segments of this length. A unit of work can end between two segments. By default
+            only streams are put in segments, which have 1 MiB. This setting cannot be used on z/OS.
+        interrupted: what becomes of an interrupted group. ``"resume"``: the program puts the rest of the group, now or after its
+            next start. ``"abandon"``: the group is abandoned when an exception leaves its block, at the next start, or when the
+            next group begins. Use ``"abandon"`` for input that does not come again, such as a request.
     """
 
     role = Role.PUT
@@ -293,10 +293,10 @@ class Consuming(Getting, OfOneQueue):
     """Settings of a group consumer.
 
     Attributes:
-        max_message_length: the longest message to accept, bytes. A longer one raises ``MessageTooLong``; ``poison="quarantine"``
-            moves it, for which it is got once.
-        stream: get a message that was put in segments one segment at a time (``Message.chunks``), with syncpoints between them,
-            instead of reassembled. ``data`` of such a message is its first segment only.
+        max_message_length: the longest message to accept, in bytes. A longer message raises ``MessageTooLong``. With
+            ``poison="quarantine"`` the consumer moves the longer message instead, and gets it once for that.
+        stream: if a message was put in segments, get one segment at a time (``Message.chunks``), with syncpoints between the
+            segments, instead of the whole message. ``data`` of such a message is its first segment only.
     """
 
     role = Role.GET
@@ -376,15 +376,15 @@ class Connecting(ConnectArguments):
     """Settings of a connection that this package makes.
 
     Attributes:
-        connect_wait_s: how long to retry while the queue manager is not available, seconds; 0 tries once.
-        reconnect_wait_s: how long to retry when the connection is lost, seconds, whatever MQCONNX answers. Producers and
+        connect_wait_s: how many seconds to retry while the queue manager is not available; 0 tries once.
+        reconnect_wait_s: how many seconds to retry after the connection is lost, whatever MQCONNX answers. Producers and
             consumers then redo a unit of work that was not committed. With 0 the application has to reconnect.
         sleep: the function that waits between two tries.
-        trace: the OpenTelemetry spans of producers and consumers: one for each unit of work (``"unit of work"``), also one for
-            each message (``"message"``), or none (``"off"``). Metrics do not depend on this.
-        propagate: put messages with the trace context of their span, as message properties ``traceparent`` and ``tracestate``;
-            with ``trace="off"``, of the application's own span. Other programs that pass no message handle then get an MQRFH2
-            in front of the data, unless PROPCTL prevents that; this package's consumers remove it.
+        trace: the OpenTelemetry spans of producers and consumers: one for each unit of work (``"unit of work"``), in addition one
+            for each message (``"message"``), or none (``"off"``). Metrics do not depend on this.
+        propagate: put messages with the trace context of their span, as message properties ``traceparent`` and ``tracestate``.
+            With ``trace="off"``, it is the trace context of the application's own span. Other programs that pass no message
+            handle then get an MQRFH2 in front of the data, unless PROPCTL prevents that. This package's consumers remove it.
     """
 
     connect_wait_s: float = 0.0

@@ -9,8 +9,8 @@
             ...
     print(stopping.signal)        # SIGTERM, SIGINT, or None
 
-A signal handler runs between two instructions of the main thread, also in the middle of a call of this package. So it only sets
-the flag of ``stop()``. The call notices the flag at its next safe place, which ``put/`` and ``get/`` decide.
+A signal handler may run in the middle of a call of this package. So the handler only calls ``stop()``, which sets a flag. The
+call notices the flag at its next safe place, which ``put/`` and ``get/`` decide.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Stoppable(Protocol):
     """An object that can be stopped: a producer, a consumer, a pipe, or workers."""
 
     def stop(self) -> None:
-        """Ask for the end. Signal handlers call this, so it takes no lock, and makes no call on a connection."""
+        """Request the end. Signal handlers call this method, so it takes no lock, and makes no call on a connection."""
 
 
 class StopOnSignals:
@@ -83,17 +83,17 @@ class StopOnSignals:
 def stop_on_signals(*owners: Stoppable, signals: Sequence[signal.Signals] = _SIGNALS) -> StopOnSignals:
     """Return a context manager. While its block runs, a signal calls ``stop()`` of all ``owners``.
 
-    ``as stopping``: ``stopping.signal`` is the signal that has come, or ``None``.
+    Its attribute ``signal`` is the signal that has come, or ``None``.
 
-    A ``Stopped`` error ends the block and goes no further. So put into the block what must not happen after a stop: renaming
-    the input, forgetting a checkpoint. A second signal has the effect that it had before the block: SIGTERM ends the process,
-    SIGINT raises KeyboardInterrupt. Both leave the group resumable.
+    A ``Stopped`` error ends the block, and the program continues after it. So put into the block what must not happen after a
+    stop, such as renaming the input or forgetting a checkpoint. A second signal has the effect that it had before the block:
+    SIGTERM ends the process, SIGINT raises KeyboardInterrupt. In both cases the group can be resumed.
 
     Args:
         owners: producers, consumers, pipes and workers. They may work in other threads.
         signals: by default SIGTERM and SIGINT.
 
     Raises:
-        GroupUsage: an owner has no ``stop``; or the block is entered in another thread than the main thread.
+        GroupUsage: an owner has no ``stop``, or the block is not entered in the main thread.
     """
     return StopOnSignals(owners, signals)

@@ -281,7 +281,7 @@ def test_a_ccsid_that_no_code_page_can_have_is_not_a_gap_in_this_installation(ma
     """CDRA has 1 to 65533 for code pages, so nobody can register this one; it is poison at once."""
     owner = make_owner(model="TEST.BACKOUT.MODEL")
     put_text(owner, ccsid)
-    says = f"CCSID {ccsid} is not one of a code page: those are 1 to 65533"
+    says = f"no code page can have CCSID {ccsid}, because code pages have 1 to 65533"
     with owner.consumer(codec=codecs.json) as consumer, pytest.raises(errors.PoisonMessage, match=says):
         [list(group) for group in consumer]
     with owner.consumer() as consumer, pytest.raises(errors.NotDecoded):

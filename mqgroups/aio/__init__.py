@@ -15,19 +15,19 @@
 ``connect``, ``group_producer`` and so on take the same arguments as in ``mqgroups``, with the same meaning. Use their result
 with ``async with``, or await it.
 
-thread.py         the thread of a connection, and what a cancelled call means
-opening.py        what ``connect`` and ``group_producer`` return
+thread.py         the thread of a connection, and the effect of a cancellation
+opening.py        the object that ``connect`` and ``group_producer`` return
 queue_manager.py  connect, and the factory of producers, consumers and pipes
-group.py          what groups have in common
-owner.py          what producers, consumers and pipes have in common
-producer.py  consumer.py  pipe.py     the classes of these rooms, with calls to await
+group.py          the common base of all groups
+owner.py          the common base of producers, consumers and pipes
+producer.py  consumer.py  pipe.py     producers, consumers and pipes with calls to await
 
-Theory of operation. One thread makes all calls of a connection, in the order in which tasks asked for them. So no call waits
-for one of another connection, and the event loop never waits for a queue manager. A task whose call is cancelled gets
-CancelledError at once. It cannot know what the call did, or whether it began. In the thread the call ends normally, or it ends
-at its next wait. The latter is an interruption (docs/explanation/message-groups.md): the next call on the connection backs out,
-opens the queues again and reads the status record. In any case the group of a cancelled call takes no more calls. The same
-producer or consumer, a new one, or another program resumes the group after its last commit.
+Theory of operation. One thread makes all calls of a connection, in the order in which tasks made them. So no call waits for
+a call of another connection, and the event loop never waits for a queue manager. If a call is cancelled, its task gets
+CancelledError at once. The task cannot know what the call did, or whether it began. In the thread, the call ends normally or at
+its next wait. An end at a wait is an interruption (docs/explanation/message-groups.md): the next call on the connection backs
+out, opens the queues again and reads the status record. In both cases the group of a cancelled call accepts no more calls. The
+same producer or consumer, a new one, or another program resumes the group after its last commit.
 """
 
 from __future__ import annotations

@@ -21,18 +21,18 @@ class AsyncGroupConsumer(AsyncOwner[consumer.GroupConsumer]):
     """Gets message groups from one queue. Made by ``AsyncQueueManager.group_consumer``."""
 
     def __aiter__(self) -> AsyncIterator[AsyncIncomingGroup]:
-        """Return the groups as they come, the interrupted one first; see ``mqgroups.GroupConsumer``.
+        """Return an iterator over the groups. An interrupted group is the first; see ``mqgroups.GroupConsumer``.
 
-        After a cancelled call, iterate again: the first group is the interrupted one.
+        After a cancelled call, iterate again. The first group is then the interrupted group.
         """
         return AsyncGroups(self._sync, self._thread, AsyncIncomingGroup)
 
     def before_commit(self, function: _F) -> _F:
         """Call ``function(group)`` before each syncpoint, as ``mqgroups.GroupConsumer.before_commit`` does.
 
-        ``group`` is the synchronous one; you can call its ``set_checkpoint``. A coroutine function runs in the event loop, any
-        other function in the connection's thread. Neither may use the connection. You can use this as a decorator, in a
-        coroutine.
+        ``group`` is the synchronous group; you can call its ``set_checkpoint``. If ``function`` is a coroutine function, it runs
+        in the event loop, else in the connection's thread. It must not use the connection. You can use this method as a
+        decorator, in a coroutine.
         """
         loop, thread = asyncio.get_running_loop(), self._thread
 
@@ -46,10 +46,10 @@ class AsyncGroupConsumer(AsyncOwner[consumer.GroupConsumer]):
 
 
 class AsyncIncomingGroup(AsyncGroup[group.IncomingGroup]):
-    """A message group being got. Iterate over it once.
+    """A message group that a consumer is getting. Iterate over it once.
 
-    After a cancelled call the group takes no more calls. Iterate over the consumer again: it resumes the group after its last
-    commit.
+    After a cancelled call the group accepts no more calls. Iterate over the consumer again, which resumes the group after its
+    last commit.
     """
 
     def __init__(self, sync: group.IncomingGroup, calls: Calls) -> None:
@@ -57,7 +57,7 @@ class AsyncIncomingGroup(AsyncGroup[group.IncomingGroup]):
         self._calls = calls
 
     def __aiter__(self) -> AsyncIterator[Message]:
-        """Return the remaining messages of the group, in sequence."""
+        """Return an iterator over the remaining messages of the group, in sequence."""
         return _Following(iter(self._sync), self._calls)
 
     def chunks(self, message: Message) -> AsyncIterator[bytes]:
@@ -66,7 +66,7 @@ class AsyncIncomingGroup(AsyncGroup[group.IncomingGroup]):
 
     @property
     def group_id(self) -> bytes:
-        """The group's GroupId, 24 bytes; ``MQGI_NONE`` for a message in no group."""
+        """The group's GroupId, 24 bytes; ``MQGI_NONE`` for a message without a group."""
         return self._sync.group_id
 
     @property
@@ -81,7 +81,7 @@ class AsyncIncomingGroup(AsyncGroup[group.IncomingGroup]):
 
 
 class _Following(AsyncIterator[_T]):
-    """An iterator of the library. Each step is a call in the connection's thread."""
+    """An async iterator over a synchronous iterator of this package. Each step is a call in the connection's thread."""
 
     def __init__(self, each: Iterator[_T], calls: Calls) -> None:
         self._each = each

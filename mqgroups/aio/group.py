@@ -1,4 +1,4 @@
-"""What groups for asyncio have in common: calls in the connection's thread, and attributes of the synchronous group."""
+"""The common base of groups for asyncio: calls in the connection's thread, and attributes of the synchronous group."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _G = TypeVar("_G", IncomingGroup, OutgoingGroup)
 
 
 class Called(Generic[_S]):
-    """A group whose calls are made in the connection's thread, until one of them is cancelled."""
+    """A group whose calls run in the connection's thread. After a cancelled call it accepts no more calls."""
 
     _sync: _S
     _calls: Calls
@@ -35,7 +35,7 @@ class Called(Generic[_S]):
 def awaited(
     sync: Callable[Concatenate[_S, _P], _R],
 ) -> Callable[Concatenate[Called[_S], _P], Coroutine[Any, Any, _R]]:
-    """Return a coroutine method that calls ``sync`` with its arguments."""
+    """Return a coroutine method that calls ``sync`` of the synchronous group with the same arguments."""
 
     @wraps(sync)
     async def make(self: Called[_S], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -45,7 +45,7 @@ def awaited(
 
 
 class AsyncGroup(Called[_G]):
-    """A group with a checkpoint: an incoming one, or an outgoing one of a producer."""
+    """A group with a checkpoint: an incoming group, or an outgoing group of a producer."""
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Commit ``checkpoint`` with the next message that is put, or with the next syncpoint of a consumer."""
@@ -74,7 +74,7 @@ class AsyncGroup(Called[_G]):
 
 
 class AsyncGroups(AsyncIterator[_T], Generic[_S, _T]):
-    """The groups of a consumer or a pipe as they come. ``made`` makes each of them from the synchronous group."""
+    """An iterator over the groups of a consumer or a pipe. ``made`` makes each group from the synchronous group."""
 
     def __init__(self, sync: Iterable[_S], thread: ConnectionThread, made: Callable[[_S, Calls], _T]) -> None:
         self._sync = sync
@@ -89,7 +89,7 @@ class AsyncGroups(AsyncIterator[_T], Generic[_S, _T]):
             # The synchronous iteration has ended, or has returned a group that no task got.
             self._groups = iter(self._sync)
             raise
-        # A pipe's two groups share their calls: after a cancelled one, both take no more.
+        # The two groups of a pipe share a ``Calls`` object. After a cancelled call, neither group accepts more calls.
         remedy = "Iterate over the consumer again, which returns the group after its last commit"
         return self._made(found, Calls(self._thread, remedy))
 

@@ -1,4 +1,4 @@
-"""The result of ``connect``, ``group_producer`` and so on, for ``async with`` or for ``await``."""
+"""The result of ``connect``, ``group_producer`` and so on, which can be used with ``async with`` or ``await``."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _T = TypeVar("_T", bound=_Closes)
 
 
 class Opening(Generic[_T]):
-    """Opens something once. ``async with opening as it`` also closes it; after ``it = await opening`` you close it."""
+    """Opens an object once. ``async with opening as it`` also closes it. After ``it = await opening``, close it yourself."""
 
     def __init__(self, opens: Coroutine[Any, Any, _T]) -> None:
-        # A coroutine, not its function: if no task awaits it, Python warns.
+        # A coroutine, not its function, because Python warns if no task awaits a coroutine.
         self._opens = opens
         self._opened: _T | None = None
 

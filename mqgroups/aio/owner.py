@@ -1,4 +1,4 @@
-"""What producers, consumers and pipes for asyncio have in common: stop, close, and the checkpoint."""
+"""The common bases of producers, consumers and pipes for asyncio: stop, close, and the checkpoint."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _C = TypeVar("_C", GroupProducer, GroupConsumer)
 
 
 class Closing(Generic[_S]):
-    """Stops the synchronous object that does the work, and closes it in the connection's thread."""
+    """A producer, consumer or pipe. A synchronous object does its work, and is closed in the connection's thread."""
 
     def __init__(self, sync: _S, thread: ConnectionThread) -> None:
         self._sync: _S = sync
         self._thread = thread
 
     def stop(self) -> None:
-        """Ask the group or the iteration to end at its next safe place. Signal handlers and any thread may call this."""
+        """Ask the group or the iteration to end at its next safe place. Signal handlers and any thread can call this method."""
         self._sync.stop()
 
     @property

@@ -13,10 +13,10 @@ from mqgroups.get import group
 
 
 class AsyncGroupPipe(Closing[pipe.GroupPipe]):
-    """A consumer and a producer with a common unit of work. Made by ``AsyncQueueManager.group_pipe``."""
+    """A consumer and a producer that share a unit of work. Made by ``AsyncQueueManager.group_pipe``."""
 
     def __aiter__(self) -> AsyncIterator[tuple[AsyncIncomingGroup, AsyncPipedGroup]]:
-        """Return each incoming group with the outgoing group that is to be made from it."""
+        """Return an iterator over pairs: an incoming group, and the outgoing group to make from it."""
         return AsyncGroups(self._sync, self._thread, _pair)
 
 
@@ -27,7 +27,7 @@ def _pair(
 
 
 class AsyncPipedGroup(Called[pipe.PipedGroup]):
-    """The outgoing group that is made from the incoming one."""
+    """The outgoing group that the application makes from an incoming group."""
 
     def __init__(self, sync: pipe.PipedGroup, calls: Calls) -> None:
         self._sync = sync

@@ -22,14 +22,14 @@ class AsyncGroupProducer(AsyncOwner[producer.GroupProducer]):
         return AsyncOutgoingGroup(self._sync, self._thread, name, properties)
 
     async def remaining(self, names: Iterable[str]) -> Iterator[str]:
-        """Return those of ``names`` whose groups are not complete; see ``mqgroups.GroupProducer.remaining``."""
+        """Return the ``names`` whose groups are not complete; see ``mqgroups.GroupProducer.remaining``."""
         return await self._thread.call(partial(self._sync.remaining, names))
 
 
 class AsyncOutgoingGroup(AsyncGroup[group.OutgoingGroup]):
-    """A message group being put: the ``group`` of ``async with producer.group() as group``.
+    """A message group that a producer is putting: the ``group`` of ``async with producer.group() as group``.
 
-    After a cancelled call the group takes no more calls. Leave the block: the next ``producer.group()`` resumes the group after
+    After a cancelled call the group accepts no more calls. Leave the block; the next ``producer.group()`` resumes the group after
     its last commit. Streams are read in the connection's thread.
     """
 

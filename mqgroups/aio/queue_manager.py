@@ -1,4 +1,4 @@
-"""Connect to a queue manager, and make producers, consumers and pipes for asyncio on that connection."""
+"""Connects to a queue manager, and makes producers, consumers and pipes for asyncio on that connection."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _P = ParamSpec("_P")
 _S = TypeVar("_S")
 _T = TypeVar("_T", AsyncGroupProducer, AsyncGroupConsumer, AsyncGroupPipe)
 _R = TypeVar("_R")
-# What no task takes is closed again.
+# Closes a result that no task gets.
 _close = methodcaller("close")
 
 
@@ -31,7 +31,7 @@ def _makes(
     sync: Callable[Concatenate[queue_manager.QueueManager, _P], _S],
     kind: Callable[[_S, ConnectionThread], _T],
 ) -> Callable[Concatenate[AsyncQueueManager, _P], Opening[_T]]:
-    """Return a method that calls ``sync`` with its arguments, and makes a ``kind`` of the result."""
+    """Return a method that calls ``sync`` with its arguments, and makes a ``kind`` from the result."""
 
     @wraps(sync)
     def make(self: AsyncQueueManager, /, *args: _P.args, **kwargs: _P.kwargs) -> Opening[_T]:
@@ -48,23 +48,22 @@ def _makes(
 class AsyncQueueManager:
     """A connected queue manager. Leaving its ``async with`` block backs out what is not committed, and disconnects.
 
-    One thread makes all calls of a connection, one after the other. Give each task that works at the same time a connection of
-    its own.
+    One thread makes all calls of a connection, one after the other. Tasks that work at the same time need a connection each.
 
     Attributes:
         q_mgr: the synchronous queue manager. Use it only in functions that you give to ``run``.
-        thread: makes the calls.
+        thread: the thread that makes the calls.
     """
 
     def __init__(self, q_mgr: queue_manager.QueueManager, thread: ConnectionThread | None = None) -> None:
-        """Take over a connection that exists already, for example of ``mqgroups.wrap``.
+        """Take over a connection that exists already, for example the result of ``mqgroups.wrap``.
 
         Another thread has made the connection. So the application must have connected with MQCNO_HANDLE_SHARE_BLOCK, as
-        ``connect`` does; otherwise calls fail with 2018 (MQRC_HCONN_ERROR).
+        ``connect`` does. Otherwise calls fail with 2018 (MQRC_HCONN_ERROR).
         """
         self.q_mgr = q_mgr
         self.thread = thread or ConnectionThread()
-        # Waits of the connection end when their call is cancelled.
+        # With this ``sleep``, a wait ends when its call is cancelled.
         connection_of(q_mgr).sleep = self.thread.sleep
         self._closed = False
 
@@ -84,7 +83,7 @@ class AsyncQueueManager:
             return
         self._closed = True
         try:
-            # Not close(): __exit__ closes again if the first try was interrupted.
+            # __exit__ is called, not close(), because it closes again if the first try was interrupted.
             await self.thread.call(partial(self.q_mgr.__exit__, None, None, None), certain=True)
         finally:
             self.thread.end()
@@ -111,7 +110,7 @@ def _connects(
 ) -> Callable[_P, Opening[AsyncQueueManager]]:
     @wraps(sync)
     def connect(*args: _P.args, **kwargs: _P.kwargs) -> Opening[AsyncQueueManager]:
-        # As in ``mqgroups.connect``: from here on no local of a frame shows a secret.
+        # As in ``mqgroups.connect``. From here on, no local variable of a frame shows a secret.
         hide_secrets(kwargs)
 
         async def opens() -> AsyncQueueManager:

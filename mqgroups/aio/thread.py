@@ -1,8 +1,8 @@
-"""The thread of a connection, which makes its calls one after the other, in the order in which tasks asked for them.
+"""The thread of a connection, which makes the calls one after the other, in the order in which tasks made them.
 
-An MQI call cannot be taken back. A cancelled call ends normally, or at its next wait (``ConnectionThread.sleep``), as if it was
-interrupted. After an interruption the next call recovers (``connection/interruptions.py``). But no task gets the result of a
-cancelled call, and its own cannot tell whether the call began. So the group of a cancelled call takes no more calls
+An MQI call cannot be undone. A cancelled call ends normally, or at its next wait (``ConnectionThread.sleep``) like an interrupted
+call. After an interruption the next call recovers (``connection/interruptions.py``). But no task gets the result of a cancelled
+call, and the task that made the call cannot know whether it began. So the group of a cancelled call accepts no more calls
 (``Calls``).
 """
 
@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from mqgroups.errors import GroupUsage
 
 _T = TypeVar("_T")
-# The thread that waits for the coroutine of this context.
+# The thread that waits for the application's coroutine that runs in this context.
 _waiting: ContextVar[ConnectionThread | None] = ContextVar("_waiting", default=None)
 _numbers = itertools.count(1)
 
@@ -51,7 +51,7 @@ class _Call:
 
 
 class ConnectionThread:
-    """A thread that makes calls for tasks."""
+    """A thread that makes the calls of tasks on one connection."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(1, f"mqgroups.aio-{next(_numbers)}")
@@ -68,12 +68,12 @@ class ConnectionThread:
         """Call ``function`` in the thread, in a copy of the task's context.
 
         Args:
-            function: one of the library.
+            function: a function of this package.
             undo: called in the thread with the result, if the task was cancelled and does not get it.
             certain: make the call even if the task is cancelled before the call begins.
 
         Raises:
-            GroupUsage: the connection is closed; or the caller is a function of the application for which the thread waits.
+            GroupUsage: the connection is closed; or the caller is a function of the application that the thread waits for.
         """
         if _waiting.get() is self:
             raise GroupUsage(
@@ -96,7 +96,7 @@ class ConnectionThread:
         except asyncio.CancelledError:
             call.cancel()
             if undo is not None:
-                # It runs after the call, and does not wait.
+                # ``undo`` runs after the call, and this task does not wait for it.
                 self._executor.submit(self._run, call, lambda: [undo(result) for result in results])
             raise
 
@@ -124,7 +124,7 @@ class ConnectionThread:
             _waiting.reset(before)
 
     def end(self) -> None:
-        """Let the thread end after the calls that it still has to make, and return at once."""
+        """Return at once, and let the thread end after its pending calls."""
         self._ended = True
         self._executor.shutdown(wait=False)
 
@@ -133,14 +133,14 @@ class ConnectionThread:
         try:
             return function()
         except asyncio.CancelledError as error:
-            # This task was not cancelled. But a TaskGroup would believe it was, and end it silently.
+            # This task was not cancelled. But a TaskGroup would treat it as cancelled, and end it silently.
             raise RuntimeError("a function of the application was cancelled, or raised CancelledError") from error
         finally:
             self._running = None
 
 
 class Calls:
-    """The calls of one group. After a cancelled call there are no more, because its effect is not known."""
+    """Makes the calls of one group. It refuses calls after a cancelled call, because the effect of that call is not known."""
 
     def __init__(self, thread: ConnectionThread, remedy: str) -> None:
         """``remedy``: what the application can do after a cancelled call."""

@@ -1,4 +1,4 @@
-"""The authorities that a user needs for a call that was refused with 2035, as SET AUTHREC commands.
+"""Names the authorities that a user needs for a call that was refused with 2035, as SET AUTHREC commands.
 
 Source: IBM MQ, topics "Authorizations for MQI calls", "SET AUTHREC on Multiplatforms".
 """
@@ -24,7 +24,7 @@ _FOR_OPTIONS = {
 def to_open(queue: str, options: int, *, makes: str = "") -> str:
     """Return the authorities for opening a queue with these MQOO_* options.
 
-    ``makes``: the name of the dynamic queue that is made from it, if it is a model queue.
+    ``makes``: if ``queue`` is a model queue, the name of the dynamic queue that MQOPEN creates from it.
     """
     named = [names for bit, names in _FOR_OPTIONS.items() if options & bit]
     own = sorted({authority for _, authority in named})
@@ -32,7 +32,7 @@ def to_open(queue: str, options: int, *, makes: str = "") -> str:
     asked = " + ".join(option for option, _ in named)
     said = f"It was opened for {asked}, which needs {', '.join(needed)}: {_line('QUEUE', queue, needed)}"
     if makes:
-        # IBM's texts disagree whether the name counts (embedded reading "name of a dynamic queue"); on z/OS it does.
+        # IBM's texts disagree on whether the name is checked (embedded reading "name of a dynamic queue"). On z/OS it is.
         said += f". If that is there, the new queue's own name is checked too: {_line('QUEUE', makes, own)}"
     if options & mq.MQOO_SET_IDENTITY_CONTEXT:
         said += f". SETID is needed for the queue manager too: {_line('QMGR', '', ['SETID'])}"
@@ -45,9 +45,9 @@ def to_delete(queue: str) -> str:
 
 
 def to_connect(channel: str | None) -> str:
-    """Return what can refuse an MQCONNX, by the messages in the log (IBM MQ, "Resolving CHLAUTH access issues").
+    """Return what can refuse an MQCONNX, and its message in the log (IBM MQ, "Resolving CHLAUTH access issues").
 
-    ``channel``: the one that the application named.
+    ``channel``: the channel that the application named, if any.
     """
     record = to_copy("DISPLAY CHLAUTH({})", channel or "CHANNEL") + " MATCH(RUNCHECK) ADDRESS('IP') CLNTUSER('USER')"
     return (

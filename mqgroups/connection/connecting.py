@@ -1,4 +1,4 @@
-"""MQCONNX: makes a connection of this package's own, and retries while the queue manager is not available."""
+"""Makes a connection of this package's own with MQCONNX, and retries while the queue manager is not available."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def open_connection(
     """Connect to a queue manager; retry while it is not available.
 
     Args:
-        arguments: of MQCONNX, for this connection and whenever it is remade.
+        arguments: the arguments of MQCONNX, now and whenever the connection is remade.
         patience: how long to retry now; the other arguments are those of ``Connection``.
 
     Raises:
-        ConfigurationError: another queue manager answered, or the connection would have another TLS identity than it asks for.
+        ConfigurationError: another queue manager answered, or the connection would not have the TLS identity of ``arguments``.
         MQIError: connecting failed.
     """
 
-    # Its identifier is not known before it answers.
+    # The queue manager's identifier is not known before it answers.
     place = Place.of(arguments.q_mgr_name, "", arguments.conn_name)
 
     handle = Handle(binding)

@@ -1,11 +1,11 @@
 """A connection to a queue manager: opens queues, ends its unit of work, and can be restored after a loss or an interruption.
 
-A connection has *one* unit of work. The first producer or consumer that puts or gets in syncpoint owns it until it is committed
-or backed out (``begin``). A second one on the same connection is refused meanwhile, because its commit would also commit the
-unfinished work of the first.
+A connection has *one* unit of work. The first producer or consumer that puts or gets in syncpoint owns the unit of work until it
+is committed or backed out (``begin``). Meanwhile a second producer or consumer on the same connection is refused, because its
+commit would also commit the first one's unfinished work.
 
-MQDISC commits (IBM MQ, "MQDISC"). Therefore ``close`` calls MQBACK first. If MQBACK fails on a live connection, MQDISC is
-not called at all: the queue manager backs out the unit of work of a connection that is dropped.
+MQDISC commits (IBM MQ, "MQDISC"). Therefore ``close`` calls MQBACK first. If MQBACK fails on a live connection, ``close`` does
+not call MQDISC. The queue manager backs out the unit of work of a connection that is dropped.
 
 A lost connection can be remade (``restore``), to the same queue manager. Everything that was open on the old connection is then
 stale, and its owners open it again before their next unit of work. After an interruption in the middle of a call
@@ -61,7 +61,7 @@ class _State(Enum):
 
 
 class _UnitOfWork(NamedTuple):
-    """Who owns the unit of work, and the status queues whose records are in it."""
+    """An open unit of work: its owner, and the status queues whose records are in it."""
 
     owner: object
     status_queues: frozenset[str] = frozenset()
@@ -69,7 +69,7 @@ class _UnitOfWork(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Inquired:
-    """What a queue manager says about itself. Before the first answer the name is empty."""
+    """The attributes of a queue manager. They are empty before the first MQINQ."""
 
     name: str = ""
     identifier: str = ""
@@ -78,7 +78,7 @@ class _Inquired:
 
 
 class Connection:
-    """A connection to a queue manager, on one handle after the other, and who owns its unit of work."""
+    """A connection to a queue manager. It knows the owner of its unit of work, and replaces a lost handle by a new handle."""
 
     def __init__(
         self,
@@ -94,28 +94,26 @@ class Connection:
         """Take over a connection handle.
 
         Args:
-            binding: the one that made the handle.
-            handle: from MQCONNX. A number means that it is the application's own handle: it is neither disconnected nor remade.
+            binding: the binding that made the handle.
+            handle: from MQCONNX. A number is the application's own handle, which is neither disconnected nor remade.
             connect: connects the handle again, or fails; ``None`` if the handle is the application's own.
-            conn_name: the address that ``connect`` connects to, if it was given.
+            conn_name: the address that ``connect`` connects to, if the application gave an address.
             reconnect: how long to retry when the connection is lost; 0 does not reconnect.
             sleep: the function that waits between tries.
             telemetry: what is traced, and whether messages carry trace context.
 
         Attributes:
-            reconnect, sleep: as the arguments.
+            reconnect, sleep, telemetry: as the arguments.
             generation: how many times all open objects were lost or closed.
-            objects: what is open.
+            objects: the objects that are open.
             unanswered: the asynchronous puts whose outcome is not known yet.
             turn: allows one call at a time.
             status_queues: the owners of the status queues that are open on this connection, by queue name.
-            beat: called when a consumer on it asks for a message, and every few seconds while one waits or reconnects, with
-                whether the connection can be used; ``None`` if nobody wants to know.
-            telemetry: what is traced, and whether messages are put with trace context, and consumers look for it in messages.
+            beat: a function, or ``None``. It is called when a consumer on this connection asks for a message, and every few
+                seconds while a consumer waits or reconnects. Its argument is whether the connection can be used.
             place: the queue manager, for telemetry.
         """
         self.binding = binding
-        # A number is the application's own handle.
         self._handle = handle
         self._connect = connect
         self.reconnect = reconnect
@@ -127,8 +125,8 @@ class Connection:
         self.generation = 0
         self.objects = OpenObjects(self)
         self.unanswered = UnansweredPuts(self)
-        # A message handle exists as long as the connection (pymqi has no MQDLTMH), and pymqi cannot delete a property. So one is
-        # made for the names of properties, and is used again with new values.
+        # A message handle exists until the connection ends (pymqi has no MQDLTMH), and pymqi cannot delete a property. So there
+        # is one handle for each set of property names, which is used again with new values.
         self._message_handles: dict[tuple[str, ...], int] = {}
         self._unit_of_work: _UnitOfWork | None = None
         self._state = _State.OPEN
@@ -158,22 +156,22 @@ class Connection:
 
     @property
     def q_mgr_identifier(self) -> str:
-        """Its identifier (QMID)."""
+        """The queue manager's identifier (QMID)."""
         return self._q_mgr.identifier
 
     @property
     def platform(self) -> int:
-        """MQPL_*: the platform that it runs on."""
+        """The platform of the queue manager, as MQPL_*."""
         return self._q_mgr.platform
 
     @property
     def max_uncommitted_msgs(self) -> int:
-        """MAXUMSGS."""
+        """The queue manager's MAXUMSGS: how many messages a unit of work can have."""
         return self._q_mgr.max_uncommitted_msgs
 
     @property
     def syncpoint(self) -> Own:
-        """Whether the application uses the unit of work too: ``OWN`` or ``SHARED``."""
+        """``SHARED`` if the application uses the unit of work, too; otherwise ``OWN``."""
         return SHARED if self._connect is None else OWN
 
     @property
@@ -188,22 +186,22 @@ class Connection:
 
     @property
     def usable(self) -> bool:
-        """Whether verbs can be called: neither closed nor broken."""
+        """Whether verbs can be called, because the connection is neither closed nor broken."""
         return self._state is _State.OPEN
 
     @property
     def state(self) -> str:
-        """Whether it is open, broken or closed, as a word for a repr."""
+        """The state as a word for a repr: open, broken or closed."""
         return self._state.value
 
     def failed(self, verb: str, object_name: str, comp: int, reason: int) -> MQIError:
-        """Return the error for a verb's codes, and note if the connection is gone."""
+        """Return the error for a verb's codes. If they mean that the connection is lost, it counts as broken from now on."""
         error = mqi_error(verb, object_name, comp, reason)
         if isinstance(error, ConnectionBroken):
             self._is_lost(verb)
         if reason in HANDLE_LOST:
-            # What changed one object may have changed others. All are opened again, as after a lost connection: closed only then,
-            # so that the unit of work is backed out before another instance can open the status queue.
+            # The cause may have made other handles invalid, too. So all objects are opened again, as after a lost connection.
+            # They are closed only then, so that MQBACK comes before another instance can open the status queue.
             self.objects.close_before_next_open()
             self.generation, self._lost_at = self.generation + 1, verb
         if reason in NOT_OURS:
@@ -228,7 +226,7 @@ class Connection:
             raise GroupUsage(f"the connection to {self.q_mgr_name} is closed")
 
     def _inquired(self) -> _Inquired:
-        """Inquire the queue manager."""
+        """Return the queue manager's attributes; raises MQIError."""
         try:
             hobj = self.objects.open(st.od("", object_type=mq.MQOT_Q_MGR), mq.MQOO_INQUIRE, "the queue manager")[0]
         except NotAuthorised as error:
@@ -259,10 +257,10 @@ class Connection:
         dynamic_q_name: str = "",
         max_message_length: int = st.LONGEST_MESSAGE_BYTES,
     ) -> Queue:
-        """MQOPEN; raises MQIError.
+        """Open a queue with MQOPEN; raises MQIError.
 
         Args:
-            name: of the queue, or of the model queue from which to create ``dynamic_q_name``.
+            name: the name of the queue, or of the model queue from which to create ``dynamic_q_name``.
             options: MQOO_*; MQOO_FAIL_IF_QUIESCING is added.
             object_type: MQOT_Q_MGR opens the queue manager itself, to inquire it; ``name`` is then empty.
             object_q_mgr_name: the queue manager of a cluster queue's instance; empty lets the queue manager choose.
@@ -290,8 +288,8 @@ class Connection:
     def begin(self, owner: object, status_queues: Iterable[str] = ()) -> None:
         """Claim the connection's unit of work for ``owner``, which must then ``commit`` or ``back_out``.
 
-        ``status_queues``: whose records will be in it. Raises ConnectionBroken if the connection is lost; GroupUsage
-        if it is closed, or another producer or consumer has messages in the unit of work.
+        ``status_queues``: the queues whose records will be in the unit of work. Raises ConnectionBroken if the connection is
+        lost; GroupUsage if it is closed, or another producer or consumer has messages in the unit of work.
         """
         self._require_usable()
         if self.unit_of_work_of is not None and self.unit_of_work_of is not owner:
@@ -307,12 +305,12 @@ class Connection:
             self._unit_of_work = None
 
     def commit(self) -> None:
-        """MQCMIT. If it fails, the caller must call ``back_out``.
+        """Commit with MQCMIT. If MQCMIT fails, the caller must call ``back_out``.
 
         Raises:
-            CommitOutcomeUnknown: the connection was lost during the call, and it may have committed.
-            MQIError: any other failure; the unit of work is still open. Or the queue manager has backed out instead (2003), and
-                calling MQBACK as well does no harm.
+            CommitOutcomeUnknown: the connection was lost during the call, which may have committed.
+            MQIError: any other failure. The unit of work is still open, or the queue manager has backed it out (2003). In the
+                second case MQBACK does no harm.
         """
         comp, reason = self.binding.MQCMIT(self.hconn)
         if not comp:
@@ -326,11 +324,11 @@ class Connection:
         raise error
 
     def back_out(self) -> None:
-        """MQBACK. If the connection is gone, the queue manager backs out by itself.
+        """Back out with MQBACK. If the connection is gone, the queue manager backs out by itself.
 
         MQBACK is called even on a connection that counts as lost. While the queue manager quiesces, the connection is alive
-        although other calls are refused, and MQDISC would commit its unit of work. Raises MQIError if MQBACK failed: the unit of
-        work is still open, and the connection can only be closed.
+        although other calls are refused, and MQDISC would commit its unit of work. Raises MQIError if MQBACK failed. Then the
+        unit of work is still open, and the connection can only be closed.
         """
         if self._state is _State.CLOSED:
             return
@@ -366,15 +364,15 @@ class Connection:
 
     def can_redo(self, error: MQIError) -> bool:
         """Whether a unit of work that failed with ``error`` can be redone, on this connection or after ``restore``."""
-        # On a shared connection every put is answered: the application's own messages would be lost if these were put again.
+        # A shared connection has no asynchronous puts, because redoing them would lose the application's own messages.
         if self.unanswered.any and self.usable:
             return True
         return self.can_go_on and self.reconnect.wait_s > 0 and error.reason in REDO
 
     def reopening(self, open_all: Callable[[], _T], reasons: frozenset[int] = REDO) -> _T:
-        """Call ``open_all``. If the connection is lost, reconnect and call it again, for as long as ``reconnect`` allows.
+        """Return the result of ``open_all``. If the connection is lost, reconnect and retry, as long as ``reconnect`` allows.
 
-        After an interruption it reconnects at once, because the owners of the open handles are not known.
+        After an interruption, reconnect before the first call, because the owners of the open handles are not known.
         """
         if self.turn.interrupted:
             self.give_up()
@@ -397,14 +395,14 @@ class Connection:
         say: Say | None = None,
         until: Callable[[], bool] = lambda: False,
     ) -> Retrying:
-        """Return a policy of ``retry.retrying`` for calls to this queue manager."""
+        """Return a retry policy for calls to this queue manager; see ``retry.retrying``."""
         return retrying(patience, reasons, self.sleep, say, until, self.q_mgr_name)
 
     def restore(self) -> None:
         """Reconnect, with one try, if the connection is gone. After an interruption, back out and close every object handle.
 
-        Everything that was open on the connection is then stale. Raises MQIError; QueueManagerChanged if a different queue
-        manager answers at that address.
+        In both cases, all objects that were open on the connection are stale then. Raises MQIError; QueueManagerChanged if a
+        different queue manager answers at that address.
         """
         if self._state is _State.BROKEN:
             self._connect_again()
@@ -415,13 +413,13 @@ class Connection:
             _log.info("%r recovered after an interruption", self, extra=logs.fields(self.place))
 
     def give_up(self) -> bool:
-        """Make ``restore`` reconnect, even if this connection still works. Returns whether it can."""
+        """Make ``restore`` reconnect, even if this connection still works. Returns whether reconnecting is possible."""
         if self._can_reconnect and self._state is _State.OPEN:
             self._state = _State.BROKEN
         return self._can_reconnect
 
     def _connect_again(self) -> None:
-        # The connection counts as lost until the last line, so that this is repeated after any interruption.
+        # The connection counts as lost until the last line, so that an interrupted attempt is repeated.
         assert self._connect is not None
         try:
             self._connect()
@@ -454,10 +452,10 @@ class Connection:
         self.turn.interrupted = False
 
     def own_status_queue(self, name: str, owner: object) -> None:
-        """Make ``owner`` the owner of a status queue on this connection. A previous owner loses it and is backed out.
+        """Make ``owner`` the owner of a status queue on this connection. A previous owner loses the queue and is backed out.
 
-        An application may be interrupted while it makes or closes a producer, and then make another one of the same name. Nothing
-        else would close the first one. Raises MQIError; GroupUsage if yet another owner has messages in the unit of work.
+        An application may be interrupted while it makes or closes a producer, and then make a second producer of the same name.
+        Nothing else closes the first producer. Raises MQIError; GroupUsage if a third owner has messages in the unit of work.
         """
         if name in self.status_queues:
             if self._unit_of_work is not None and name in self._unit_of_work.status_queues:
@@ -471,7 +469,7 @@ class Connection:
         self.status_queues[name] = owner
 
     def beats(self) -> None:
-        """Call ``beat``: the connection is in use."""
+        """Call ``beat``, because the connection is in use."""
         if self.beat is not None:
             self.beat(self.usable)
 

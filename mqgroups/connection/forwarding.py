@@ -1,11 +1,11 @@
-"""A queue that messages are moved to as they are: same MsgId, GroupId, number, offset, flags, persistence, expiry and ReplyToQ.
+"""Moves messages to another queue with the same MsgId, GroupId, number, offset, flags, persistence, expiry and ReplyToQ.
 
-They are put without logical order, which would give them a new GroupId (IBM MQ, "MQPMO options"). In a
+The messages are put without logical order, because logical order would give them a new GroupId (IBM MQ, "MQPMO options"). In a
 cluster the queue is bound on open, so that all messages of a group go to one instance.
 
-But they ask for no reports. The queue manager makes reports with the authority of the user in the message (IBM MQ, "Message
-context"), and that is now the user of this program: whoever may put to the data queue would have reports put to any queue that
-this user may put to. What a sender asked for is in the log.
+Only the requests for reports are removed. The queue manager makes reports with the authority of the user in the message (IBM MQ,
+"Message context"), which is now the user of this program. So a sender with authority for the data queue alone could have reports
+put to any queue that this program's user may put to. The log shows which reports a sender asked for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mqgroups.printable import printable
 from mqgroups.telemetry import logs
 
 _log = logging.getLogger("mqgroups")
-# These say only how a reply is made. Any other bit, also one that is not known here, may have the queue manager act.
+# These options only describe how to make a reply. Any other bit, even an unknown bit, may make the queue manager send a report.
 _HARMLESS = mq.MQRO_PASS_MSG_ID | mq.MQRO_PASS_CORREL_ID | mq.MQRO_PASS_DISCARD_AND_EXPIRY
 
 
@@ -27,7 +27,7 @@ class ForwardQueue:
     """A queue that messages are moved to, open for output."""
 
     def __init__(self, connection: Connection, name: str) -> None:
-        """Open it; raises MQIError. The context of messages there (user, program, put time) is that of this program."""
+        """Open the queue; raises MQIError. Moved messages get the context (user, program, put time) of this program."""
         self.queue = connection.open_queue(name, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN)
         self._place = connection.place
         self._pmo = st.pmo(st.PUT_SAME_MESSAGE)
@@ -38,7 +38,7 @@ class ForwardQueue:
         return self.queue.is_stale
 
     def take(self, md: bytes | bytearray, data: bytes) -> None:
-        """Put a message with the MQMD that it was got with, without reports, in the caller's unit of work; raises MQIError."""
+        """Put a message in the caller's unit of work, with the MQMD from its MQGET, but without reports. Raises MQIError."""
         asked = st.long_at(md, st.MD_REPORT)
         if asked & ~_HARMLESS:
             reply_to = " at ".join(printable(st.name_at(md, each)) for each in (st.MD_REPLY_TO_Q, st.MD_REPLY_TO_Q_MGR))

@@ -1,7 +1,7 @@
-"""A connection handle that this package made. When it is garbage-collected, it is backed out and disconnected.
+"""A connection handle that this package made. When the object is garbage-collected, the connection is backed out and ended.
 
-So no interruption can lose it (``interruptions.py``). All tries to connect, and to connect again, are made with one handle. If
-each had its own, handles would be collected between two tries, and Python swallows an interruption that comes there.
+So an interruption cannot leave a connection behind (``interruptions.py``). One object makes all tries to connect and reconnect.
+If each try had its own object, objects would be collected between two tries, and Python ignores an interruption there.
 
 MQDISC commits, so it is called only after an MQBACK that succeeded.
 """
@@ -18,12 +18,12 @@ from mqgroups.mqi.abc import Binding, ConnectArguments, ConnectedQueueManager
 from mqgroups.mqi.reasons import NOT_OURS
 from mqgroups.telemetry.forgotten import tell_forgotten
 
-# If MQBACK fails with one of these, there is no unit of work left that this process and thread could commit.
+# If MQBACK fails with one of these reason codes, this process and thread have no unit of work left to commit.
 NO_CONNECTION = NOT_OURS | {mq.MQRC_CONNECTION_BROKEN}
 
 
 class CallsOn(Protocol):
-    """The part of a connection that is used to call verbs on its handle."""
+    """The part of ``Connection`` that is needed to call verbs on its handle."""
 
     binding: Binding
     generation: int
@@ -50,13 +50,13 @@ class Handle:
         self._made: list[ConnectedQueueManager] = []
 
     def connect(self, arguments: ConnectArguments) -> tuple[int, int]:
-        """MQCONNX; returns completion and reason code. An earlier connection of this handle is released first."""
+        """Connect with MQCONNX, after ending the former connection. Returns completion and reason code."""
         self.release()
         self.hconn, comp, reason = self._binding.connect(arguments, self._made)
         return comp, reason
 
     def release(self) -> tuple[str, int, int]:
-        """MQBACK, then MQDISC; no MQDISC if MQBACK fails on a live connection. Returns the last verb and its codes."""
+        """Call MQBACK, then MQDISC, except if MQBACK fails on a live connection. Returns the last verb and its codes."""
         hconn = self._hconn()
         if hconn == mq.MQHC_UNUSABLE_HCONN:
             return "MQDISC", mq.MQCC_OK, mq.MQRC_NONE
@@ -79,7 +79,7 @@ class Handle:
         try:
             self._release_what_is_left()
         except BaseException:
-            # This was interrupted, too, and no later call would finish it.
+            # The first call was interrupted, and no later call would finish its work.
             self._release_what_is_left()
             raise
 

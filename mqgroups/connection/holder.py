@@ -1,7 +1,7 @@
 """ConnectionHolder: the base of objects that have a connection to a queue manager, such as ``mqgroups.QueueManager``.
 
-Operators' functions (``mqgroups.operate``) and the Spark data source are given a queue manager and need its connection. They
-are on lower floors than ``queue_manager.py``, or beside it, so what they share with it is here.
+Operators' functions (``mqgroups.operate``) and the Spark data source take a queue manager and need its connection. They may not
+import ``queue_manager.py``, so this module has what both sides need.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from mqgroups.errors import ConfigurationError
 
 
 class ConnectionHolder:
-    """An object with a connection: the queue manager that it is connected to, and whether it can be used."""
+    """An object with a connection. It has attributes of the queue manager, and whether the connection can be used."""
 
     def __init__(self, connection: Connection) -> None:
         if not isinstance(connection, Connection):
@@ -25,22 +25,22 @@ class ConnectionHolder:
 
     @property
     def q_mgr_identifier(self) -> str:
-        """Its identifier (QMID). Two queue managers of the same name have different ones."""
+        """The queue manager's identifier (QMID). Two queue managers of the same name have different identifiers."""
         return self._connection.q_mgr_identifier
 
     @property
     def platform(self) -> int:
-        """MQPL_*: the platform that it runs on."""
+        """The platform of the queue manager, as MQPL_*."""
         return self._connection.platform
 
     @property
     def usable(self) -> bool:
-        """Whether it can be used: neither closed nor lost."""
+        """Whether the connection can be used, because it is neither closed nor lost."""
         return self._connection.usable
 
 
 def connection_of(holder: ConnectionHolder) -> Connection:
-    """Return the connection of ``holder``, for the rest of this package."""
+    """Return the connection of ``holder``; raises ConfigurationError if it is not a ConnectionHolder."""
     if not isinstance(holder, ConnectionHolder):
         raise ConfigurationError(f"expected a QueueManager of mqgroups.connect or mqgroups.wrap, got {holder!r}")
     return holder._connection

@@ -1,21 +1,21 @@
-"""Interruptions: exceptions that may come between any two instructions of this package, and how each is noticed.
+"""Notices interruptions: exceptions that may come between any two instructions of this package.
 
-KeyboardInterrupt, SystemExit from a signal handler, MemoryError, a cancellation. What the interrupted call has left in memory is
-then not reliable, so the next call establishes everything again from the queue manager (``Connection.restore``). An exception
-at a bad moment cannot be prevented. But each is noticed, and no handle is lost:
+Examples are KeyboardInterrupt, SystemExit from a signal handler, MemoryError, and a cancellation. The state that the interrupted
+call has left in memory is not reliable. So the next call establishes everything again from the queue manager
+(``Connection.restore``). Interruptions cannot be prevented. But the package notices each of them, and loses no handle:
 
-in a call          ``Turn``: each call of the application is a block. The next call finds the frame of a caller that no thread
-                   runs any longer, even if the exception came on the way into the block or out of it.
-at a block's end   ``WithBlock``: an exception may come before the first instruction of ``__exit__``, or after its last.
-around MQOPEN      ``call_and_keep``: the result is stored within the C call that makes the call. Otherwise the queue would stay
-                   open, and one that is open exclusively would keep out its next owner.
-around MQCONNX     ``Handle``: the binding's object that gets the handle is stored before the call. The handle of an object that
-                   nobody stores is backed out and disconnected in garbage collection. Otherwise it would stay connected, with
-                   all that is open on it, until the process ends.
-in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` start again once. A connection whose block was left, and which
-                   is open, is closed before the next one is made.
+in a call          ``Turn``: each call of the application is a block, which stores its frame. If no thread runs this frame any
+                   longer, the next call knows that it was interrupted, even on the way into the block or out of it.
+at a block's end   ``WithBlock``: an exception may come before the first instruction of ``__exit__``, or after the last one.
+around MQOPEN      ``call_and_keep``: the C call that calls MQOPEN also stores the result. Otherwise a queue could stay open
+                   unnoticed, and if it is open exclusively, its next owner could not open it.
+around MQCONNX     ``Handle``: the binding's object that gets the handle is stored before the call. If nothing refers to the
+                   ``Handle`` any longer, garbage collection backs out and disconnects. Otherwise the connection, with all its
+                   open objects, could exist until the process ends.
+in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` start again once. A connection that is still open after its
+                   block is closed before the next connection is made.
 
-The rest of the package asks ``turn.interrupted`` inside a call, and ``turn.was_interrupted`` outside. Only the connection resets
+Other modules read ``turn.interrupted`` inside a call, and ``turn.was_interrupted`` outside of a call. Only the connection resets
 them, after it has recovered.
 """
 
@@ -45,15 +45,15 @@ class Turn:
         with connection.turn:       a call that comes from the application
             ...
 
-    A block that ends normally, or with one of this package's own errors (raised only when the state is consistent), leaves no
-    trace. Any other exception is an interruption.
+    A block may end normally, or with one of this package's own errors, which are raised only when the state is consistent. Any
+    other exception is an interruption.
 
     Only one thread may use a connection at a time. A call from a second thread is refused at once, and nothing changes. A call
     from a function that this package itself calls (a hook, ``before_commit``, a signal handler during a call) is refused, too.
 
     Attributes:
-        interrupted: inside a call: whether a call before it was interrupted, and the connection has not recovered yet. A field,
-            because each put and get asks for it.
+        interrupted: inside a call, whether an earlier call was interrupted, and the connection has not recovered yet. It is a
+            field, not a property, because each put and get reads it.
         pid: the process that the connection belongs to.
     """
 
@@ -83,7 +83,7 @@ class Turn:
 
     @property
     def was_interrupted(self) -> bool:
-        """As ``interrupted``, for use outside a call. It also looks at the last call, which takes longer."""
+        """As ``interrupted``, for use outside of a call. It also checks the last call, which takes longer."""
         inside = self._inside.get(_HERE)
         return self.interrupted or (inside is not None and (isinstance(inside, str) or not _is_running(inside)))
 
@@ -91,7 +91,7 @@ class Turn:
         """Free the turn if its caller was interrupted; raises GroupUsage if the caller is still running."""
         if isinstance(inside, FrameType):
             if _is_below(inside, frame.f_back):
-                # However the outer call handles this error, it is raised while the state is not consistent.
+                # The outer call is interrupted even if it handles this error, because its state is not consistent now.
                 self.interrupted = True
                 raise GroupUsage(
                     "called from inside another call on the same connection. A hook, before_commit or a signal handler must not "
@@ -109,52 +109,52 @@ class Turn:
 
 
 class _NewExit:
-    """A descriptor that returns a new function each time."""
+    """A descriptor for ``__exit__`` that returns a new function each time."""
 
     def __get__(self, block: WithBlock | None, owner: type[WithBlock]) -> _Exit:
         if block is None:
             return owner._leave_block  # type: ignore[return-value]  # not bound, as contextlib.ExitStack asks for it
-        # Not the method itself: Python takes a method apart to call it, so it would be gone while it runs.
+        # A partial, because Python unpacks a bound method to call it, so the method object would be gone while it runs.
         made = [partial(block._leave_block)]
         try:
             block._exit = weakref.ref(made[0])
             return made.pop()
         except BaseException:
-            # The block was not entered. Who holds the error's traceback holds this frame.
+            # The block was not entered. Without this, the error's traceback would keep the function alive, through this frame.
             made.clear()
             raise
 
 
 class WithBlock:
-    """The base of a context manager that has to know whether its ``with`` block was left. It defines ``_leave_block``.
+    """The base of a context manager that has to know whether its ``with`` block was left. Subclasses define ``_leave_block``.
 
-    Its ``__exit__`` is made anew for each ``with`` statement. Only that statement holds it, from before the block until the block
-    is left. So when it is gone, the block was left, perhaps without one instruction of it. No other way detects that.
+    Each ``with`` statement gets a new ``__exit__`` function. Only that statement refers to the function, from before the block
+    until the block is left. So if the function is gone, the block was left, even if an interruption prevented the call.
     """
 
     _exit: weakref.ref[_Exit] | None = None
 
     @property
     def _is_in_block(self) -> bool:
-        """Whether its ``with`` block was entered and not left."""
+        """Whether the ``with`` block was entered and not left."""
         return self._exit is not None and self._exit() is not None
 
     @property
     def _was_left(self) -> bool:
-        """Whether its ``with`` block was entered and left."""
+        """Whether the ``with`` block was entered and left."""
         return self._exit is not None and self._exit() is None
 
     def _leave_block(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """As ``__exit__``."""
-        raise NotImplementedError  # each block ends in its own way
+        """Leave the block, as ``__exit__`` does."""
+        raise NotImplementedError  # for subclasses
 
     __exit__ = _NewExit()
 
 
 def call_and_keep(results: list[_T], function: Callable[..., _T], *arguments: object) -> _T:
-    """Call a C function and append its result to ``results``, within one C call: no interruption can come in between."""
+    """Call a C function and append its result to ``results``, within one C call, so that no interruption comes in between."""
     results.extend(starmap(function, (arguments,)))
     return results[-1]
 
@@ -162,8 +162,8 @@ def call_and_keep(results: list[_T], function: Callable[..., _T], *arguments: ob
 def _is_running(frame: FrameType) -> bool:
     """Whether a frame is on the stack of any thread. If it is not, its local variables are cleared.
 
-    ``sys._current_frames()`` would tell too, but in CPython 3.11 a garbage collection in it can stop the process for good (it
-    collects a ``threading.local`` while it holds the lock that this needs).
+    ``sys._current_frames()`` is not used, because a garbage collection in it can stop a process of CPython 3.11 for ever: it
+    collects a ``threading.local``, which needs the lock that this function holds.
     """
     try:
         frame.clear()

@@ -1,4 +1,4 @@
-"""The objects that are open on a connection: calls MQOPEN and MQCLOSE, and turns the codes of MQOPEN into errors."""
+"""Calls MQOPEN and MQCLOSE, knows which objects are open on a connection, and turns the codes of MQOPEN into errors."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Opened: TypeAlias = tuple[int, bytes, int, int]
 
 
 class OpenObjects:
-    """The objects that are open on a connection, with those that an interrupted call has opened, so that they can be closed."""
+    """The objects that are open on a connection. They include objects that an interrupted call has opened."""
 
     def __init__(self, connection: CallsOn) -> None:
         self._connection = connection
         self._opened: list[Opened] = []
-        # Handles whose MQCLOSE was refused, or that are to be opened again. Until they are closed, one that is exclusive keeps
-        # out the next owner of its queue.
+        # Handles whose MQCLOSE was refused, or that are to be opened again. While an exclusive handle is not closed, the next
+        # owner cannot open the queue.
         self._unclosed: set[int] = set()
 
     def open(self, od: bytes, options: int, object_name: str) -> Opened:
-        """MQOPEN, after MQCLOSE of the handles that are still to be closed; raises MQIError."""
+        """Open an object with MQOPEN, after closing the handles that are still to be closed. Raises MQIError."""
         for hobj in tuple(self._unclosed):
             self.close(hobj)
         connection = self._connection
@@ -36,11 +36,11 @@ class OpenObjects:
         return opened
 
     def has(self, opened: Opened) -> bool:
-        """Whether this result of MQOPEN is still open; a later one may have the same handle number."""
+        """Whether the object of this MQOPEN is still open. Another object may have the same handle number by now."""
         return any(each is opened for each in self._opened)
 
     def close(self, hobj: int, options: int = mq.MQCO_NONE) -> tuple[int, int]:
-        """MQCLOSE; returns completion and reason code."""
+        """Close a handle with MQCLOSE; returns completion and reason code."""
         comp, reason = self._connection.binding.MQCLOSE(self._connection.hconn, hobj, options)
         if comp == mq.MQCC_FAILED and reason != mq.MQRC_HOBJ_ERROR:
             self._unclosed.add(hobj)
@@ -50,21 +50,21 @@ class OpenObjects:
         return comp, reason
 
     def close_queue(self, name: str) -> None:
-        """MQCLOSE of all handles of a queue."""
+        """Close all handles of a queue with MQCLOSE."""
         for hobj, od, _, _ in tuple(self._opened):
             if name in (st.name_at(od, st.OD_OBJECT_NAME), st.name_at(od, st.OD_RESOLVED_Q_NAME)):
                 self.close(hobj)
 
     def close_all(self) -> None:
-        """MQCLOSE of everything, whatever it answers."""
+        """Close every handle with MQCLOSE, and ignore its reason codes."""
         for answer in tuple(self._opened):
             self._connection.binding.MQCLOSE(self._connection.hconn, answer[0], mq.MQCO_NONE)
 
     def close_before_next_open(self) -> None:
-        """Have everything closed by the next ``open``."""
+        """Make the next ``open`` close every handle first."""
         self._unclosed.update(answer[0] for answer in self._opened)
 
     def forget(self) -> None:
-        """Note that nothing is open any longer."""
+        """Forget all handles, because nothing is open any longer."""
         self._opened.clear()
         self._unclosed.clear()

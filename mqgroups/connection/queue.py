@@ -1,4 +1,4 @@
-"""A queue that is open on a connection: calls MQPUT, MQGET, MQINQ and MQCLOSE and turns their codes into errors."""
+"""Calls MQPUT, MQGET, MQINQ and MQCLOSE for an open queue, and turns their codes into errors."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi import structures as st
 from mqgroups.mqi.reasons import HANDLE_LOST, SEGMENTS_DIFFER
 
-# The message is on the queue, and the warning does not matter for a group.
+# With these warnings the message is on the queue, and a group can ignore them.
 _ACCEPTED_PUT_WARNINGS = frozenset({mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM})
-# MQGMO_CONVERT: the data was returned unconverted, with its own CCSID and Encoding; or only its headers could not be converted.
+# Warnings of MQGMO_CONVERT. The data is not converted and has its own CCSID and Encoding, or only its headers are not converted.
 NOT_CONVERTED = frozenset(
     {
         mq.MQRC_FORMAT_ERROR,
@@ -36,19 +36,19 @@ NOT_CONVERTED = frozenset(
         mq.MQRC_PARTIALLY_CONVERTED,
     }
 )
-# How long text can become by conversion: a byte of EBCDIC becomes up to three of UTF-8. And a first buffer with room for that.
+# Conversion makes up to three bytes of UTF-8 from a byte of EBCDIC. The second constant is a first buffer with room for that.
 _GROWS = 3
 _CONVERTING_BUFFER_BYTES = 4_194_304
 _UNFINISHED = frozenset({mq.MQRC_INCOMPLETE_GROUP, mq.MQRC_INCOMPLETE_MSG})
 _FIRST_BUFFER_BYTES = 65_536
 _BROWSE = mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING
 _T = TypeVar("_T")
-# The bindings allocate a buffer of this size; on some platforms allocating 0 bytes fails.
+# The least size of a buffer, because on some platforms allocating 0 bytes fails.
 _NO_DATA_BYTES = 1
 
 
 class OpenOn(CallsOn, Protocol):
-    """The parts of a connection that a queue on it uses."""
+    """The parts of ``Connection`` that ``Queue`` uses."""
 
     objects: OpenObjects
 
@@ -58,9 +58,9 @@ class OpenOn(CallsOn, Protocol):
 
 
 class SegmentsDiffer(MQIError):
-    """The queue manager did not join the segments of a message, and returned a part (2243, 2244). Consumers make it poison.
+    """The queue manager did not join the segments of a message, and returned only a part (2243, 2244).
 
-    An application sees it, as an MQIError, only on a shared connection: there nothing can be backed out for it.
+    A consumer treats the message as poison. On a shared connection, which it may not back out, the application gets this error.
 
     Attributes:
         md: the MQMD of that part, 364 bytes.
@@ -81,7 +81,7 @@ class LongerThanAccepted(MessageTooLong):
     """A message is longer than this queue was opened for. It stays on the queue, unless the consumer moves poison.
 
     Attributes:
-        md: its MQMD, which MQGET fills also then (IBM MQ, "MQGET").
+        md: the message's MQMD, which MQGET fills in this case, too (IBM MQ, "MQGET").
     """
 
     md = b""
@@ -93,13 +93,13 @@ class LongerThanAccepted(MessageTooLong):
 
 
 class Queue:
-    """An open queue. Made by ``Connection.open_queue``. After the connection was remade, it must be opened again."""
+    """An open queue. Made by ``Connection.open_queue``. After the connection was remade, the queue must be opened again."""
 
     def __init__(self, connection: OpenOn, name: str, opened: Opened, max_message_length: int) -> None:
         hobj, hconn, binding = opened[0], connection.hconn, connection.binding
         self._connection = connection
         self._opened = opened
-        # The connection's when the queue was opened; ``None`` once it is closed.
+        # The connection's generation when the queue was opened; ``None`` after it is closed.
         self._generation: int | None = connection.generation
         self.name = name
         self._mqput = partial(binding.MQPUT, hconn, hobj)
@@ -121,12 +121,12 @@ class Queue:
 
     @property
     def resolved_q_name(self) -> str:
-        """The queue that the name has led to, and ``resolved_q_mgr_name`` the queue manager."""
+        """The queue that the name resolved to in MQOPEN."""
         return st.name_at(self._opened[1], st.OD_RESOLVED_Q_NAME)
 
     @property
     def resolved_q_mgr_name(self) -> str:
-        """As ``resolved_q_name``."""
+        """The queue manager that the name resolved to in MQOPEN."""
         return st.name_at(self._opened[1], st.OD_RESOLVED_Q_MGR_NAME)
 
     @property
@@ -142,13 +142,13 @@ class Queue:
     def expect_conversion(self) -> None:
         """Use buffers with room for converted text from now on.
 
-        If the channel does not carry such long buffers, the text may stay unconverted (2120).
+        If the channel does not allow such long buffers, the text may stay unconverted (2120).
         """
         self._grows = _GROWS
         self._buffer_bytes = _CONVERTING_BUFFER_BYTES
 
     def leads_to(self, name: str) -> bool:
-        """Whether it resolves to the queue ``name`` of this queue manager, directly or by an alias."""
+        """Whether this queue resolves to the queue ``name`` of this queue manager, directly or through an alias."""
         return (self.resolved_q_name, self.resolved_q_mgr_name) == (name, self._connection.q_mgr_name)
 
     def _require_open(self) -> None:
@@ -156,11 +156,11 @@ class Queue:
             raise self._connection.gone()
 
     def put(self, md: bytearray, pmo: bytearray, data: bytes) -> tuple[bytes, bytes]:
-        """MQPUT. Returns MQMD and MQPMO as the queue manager filled them; the templates ``md`` and ``pmo`` are not changed.
+        """Put a message. Returns MQMD and MQPMO as the queue manager filled them; ``md`` and ``pmo`` are not changed.
 
         Raises:
-            MQIError: the message is not on the queue; or it is, with a warning that is not accepted (2241, 2242, 2185,
-                2245), and then the caller must back out the unit of work.
+            MQIError: the message is not on the queue. Or the message is on the queue, but with a warning that is not accepted
+                (2241, 2242, 2185, 2245); then the caller must back out the unit of work.
         """
         if self._generation != self._connection.generation:
             raise self._connection.gone()
@@ -172,10 +172,10 @@ class Queue:
     def get(
         self, md: bytearray, gmo: bytearray, accepted: frozenset[int] = frozenset()
     ) -> tuple[bytes, bytes, bytes] | None:
-        """MQGET. Returns data, MQMD and MQGMO; ``None`` if there is no message. ``md`` and ``gmo`` are templates.
+        """Get a message. Returns data, MQMD and MQGMO; ``None`` if there is no message. ``md`` and ``gmo`` are not changed.
 
-        If the message does not fit the buffer (2080), the call is repeated with a larger buffer: nothing was consumed and no
-        position changed. Data is never truncated. Warnings in ``accepted`` do not count as failures.
+        If the message does not fit the buffer (2080), MQGET is repeated with a larger buffer, because it has consumed nothing and
+        changed no position. Data is never truncated. Warnings in ``accepted`` do not count as failures.
 
         Raises:
             MessageTooLong: the message is longer than this queue was opened for.
@@ -183,7 +183,7 @@ class Queue:
         """
         if self._generation != self._connection.generation:
             raise self._connection.gone()
-        needed = 1  # of the length of the message nothing is known yet
+        needed = 1  # the length of the message is not known yet
         while True:
             data, md_out, gmo_out, length, comp, reason = self._mqget(b"" + md, b"" + gmo, self._buffer_bytes)
             if not comp or (comp == mq.MQCC_WARNING and reason in accepted):
@@ -193,7 +193,7 @@ class Queue:
             if reason == mq.MQRC_NO_MSG_AVAILABLE:
                 return None
             if reason == mq.MQRC_DATA_LENGTH_ERROR and self._buffer_bytes > needed:
-                # The channel carries no buffer of this length; perhaps the message does not need it.
+                # The channel does not allow a buffer of this length; perhaps the message needs a shorter one.
                 self._most_bytes = self._buffer_bytes = max(self._buffer_bytes // _GROWS, needed)
                 continue
             if reason != mq.MQRC_TRUNCATED_MSG_FAILED or length <= self._buffer_bytes:
@@ -210,7 +210,7 @@ class Queue:
             needed, self._buffer_bytes = length, self._room_for(length)
 
     def get_of_any_length(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, bytes] | None:
-        """As ``get``, but a message may be longer than this queue was opened for."""
+        """Get a message as ``get``, even if it is longer than ``max_message_length``."""
         limits = self._max_message_length, self._buffer_bytes
         self._max_message_length = st.LONGEST_MESSAGE_BYTES
         try:
@@ -219,11 +219,11 @@ class Queue:
             self._max_message_length, self._buffer_bytes = limits
 
     def _room_for(self, length: int) -> int:
-        """Return the length of a buffer for a message of this length, with room for its conversion if that is expected."""
+        """Return the length of a buffer for a message of this length, with room for conversion if it is expected."""
         return max(length, min(self._grows * length, self._most_bytes))
 
     def get_descriptor(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, int] | None:
-        """MQGET without the data. Returns MQMD, MQGMO and the length of the data; ``None`` if there is no message.
+        """Get a message without its data. Returns MQMD, MQGMO and the length of the data; ``None`` if there is no message.
 
         ``gmo`` must have MQGMO_ACCEPT_TRUNCATED_MSG. A destructive get loses the data. Raises MQIError.
         """
@@ -231,17 +231,17 @@ class Queue:
         return None if found is None else found[1:]
 
     def browse(self, md: bytearray, match_options: int = mq.MQMO_NONE) -> Iterator[tuple[bytes, bytes, bytes]]:
-        """Browse the messages that match ``md``, from the first one on, each as ``get`` returns it. Raises as ``get``."""
+        """Browse the messages that match ``md``, from the first on. Yields and raises as ``get``."""
         return _browsed(self.get, md, _BROWSE, match_options)
 
     def browse_descriptors(
         self, md: bytearray, match_options: int = mq.MQMO_NONE, options: int = 0
     ) -> Iterator[tuple[bytes, bytes, int]]:
-        """Browse them without their data, each as ``get_descriptor`` returns it; ``options``: more of MQGMO. Raises MQIError."""
+        """Browse matching messages without data. Yields and raises as ``get_descriptor``; ``options``: additional MQGMO_*."""
         return _browsed(self.get_descriptor, md, options | _BROWSE | mq.MQGMO_ACCEPT_TRUNCATED_MSG, match_options)
 
     def get_beginning(self, md: bytearray, gmo: bytearray, most_bytes: int) -> tuple[bytes, bytes, int] | None:
-        """As ``get_descriptor``, with the first ``most_bytes`` of the data. Returns these, MQMD and the length of all."""
+        """Get a message as ``get_descriptor``. Returns the first ``most_bytes`` of its data, MQMD, and the length of the data."""
         found = self._get_truncated(md, gmo, most_bytes)
         return None if found is None else (found[0], found[1], found[3])
 
@@ -255,7 +255,7 @@ class Queue:
         raise self._connection.failed("MQGET", f"queue {self.name}", comp, reason)
 
     def inquire(self, selector: int) -> int | str:
-        """MQINQ of one attribute. Character values are returned without padding."""
+        """Return an attribute of the queue, from MQINQ. Raises MQIError. Character values have no padding."""
         self._require_open()
         value, comp, reason = self._connection.binding.inquire(self._connection.hconn, self.hobj, selector)
         if comp:
@@ -268,16 +268,16 @@ class Queue:
         return any(self.inquire(selector) for selector in (mq.MQCA_CLUSTER_NAME, mq.MQCA_CLUSTER_NAMELIST))
 
     def close(self, options: int = mq.MQCO_NONE) -> None:
-        """MQCLOSE. Does nothing if the queue is closed or the connection is gone.
+        """Close the queue with MQCLOSE. Do nothing if the queue is closed or the connection is gone.
 
-        An unfinished group is not an error. Losing the connection in this call is not an error either, unless the queue was to
-        be deleted: the handle is gone with the connection. Raises MQIError if MQCLOSE failed; the queue is then still open.
+        An unfinished group is not an error. If the connection is lost during the call, the handle is gone, too. That is an error
+        only if the queue was to be deleted. Raises MQIError if MQCLOSE failed; the queue is then still open.
         """
         if self._generation is None or not self._connection.usable:
             return
         if not self._connection.objects.has(self._opened):
-            # Lost with its connection, or closed for another owner of the name (``own_status_queue``); another handle may have
-            # its number now.
+            # The queue was lost with its connection, or closed for another owner of the name (``own_status_queue``). Another
+            # object may have its handle number now.
             self._generation = None
             return
         comp, reason = self._connection.objects.close(self.hobj, options)
@@ -293,7 +293,7 @@ class Queue:
 
 @contextmanager
 def closed_if_it_fails(queue: Queue) -> Iterator[None]:
-    """Close a queue if the ``with`` block fails, so that another try does not meet it."""
+    """Close a queue if the ``with`` block fails, so that another try can open it."""
     try:
         yield
     except BaseException:

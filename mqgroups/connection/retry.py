@@ -1,4 +1,4 @@
-"""Retries: which reason codes are retried, how long, and with which pauses, as tenacity policies.
+"""Tenacity policies for retries: after which reason codes, for how long, and with which pauses.
 
 Only a whole unit of work, or a call outside a unit of work, is retried. A verb in the middle of a unit of work is never retried,
 because the queue manager may have backed out the messages before it.
@@ -28,17 +28,17 @@ _T = TypeVar("_T")
 CONNECT_LATER = (CONNECTION_BROKEN - NOT_OURS) | {mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_STANDBY_Q_MGR}
 # The previous owner of a status queue still has it open.
 OWNER_ACTIVE = frozenset({mq.MQRC_OBJECT_IN_USE})
-# After these a unit of work is redone, once it is known that it was not committed: the connection or a handle is gone, the queue
-# manager has backed out, or it has no room in its log until units of work end (2102).
+# A unit of work that is known not to be committed is redone after these reason codes: the connection or a handle is gone, the
+# queue manager has backed out, or its log has no room until units of work end (2102).
 REDO = (
     (CONNECT_LATER - {mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_STANDBY_Q_MGR})
     | HANDLE_LOST
     | {mq.MQRC_CALL_INTERRUPTED, mq.MQRC_BACKED_OUT, mq.MQRC_RESOURCE_PROBLEM}
 )
-# Failures while redoing a unit of work that may go away by themselves.
+# If a unit of work cannot be redone for one of these reason codes, the cause may go away by itself.
 REDO_LATER = REDO | CONNECT_LATER | OWNER_ACTIVE | {mq.MQRC_CLUSTER_PUT_INHIBITED}
-# A consumer or an operator may make room, or an operator may enable puts again. Or a cluster is being refreshed: then its objects
-# are not known for a short time (IBM MQ, "REFRESH CLUSTER").
+# These reason codes may go away: a consumer or an operator may make room, or an operator may enable puts again. Or a cluster is
+# being refreshed, and its objects are not known for a short time (IBM MQ, "REFRESH CLUSTER").
 NO_ROOM = frozenset(
     {
         mq.MQRC_Q_FULL,
@@ -54,10 +54,10 @@ NO_ROOM = frozenset(
     }
 )
 _FIRST_PAUSE_S = 0.02
-# Pauses between tries to connect grow further than others, and most while there is no room for a connection.
+# Pauses between tries to connect grow longer than other pauses. They grow longest while there is no room for a connection.
 _LONGEST_TO_CONNECT_S, _LONGEST_WITHOUT_ROOM_S = 5.0, 20.0
-# The first pause after MQCONNX was refused with 2035; each is twice as long, because a few wrong passwords lock an account. It is
-# retried at all because a failover answers it for a while, and because a file may get its new password after the queue manager.
+# The first pause after MQCONNX was refused with 2035. Each next pause is twice as long, because a few wrong passwords lock an
+# account. 2035 is retried because it may be temporary in a failover, or until a file has the queue manager's new password.
 _REFUSED_S = 60.0
 _NO_CONNECTION_LEFT = frozenset({mq.MQRC_MAX_CONNS_LIMIT_REACHED, mq.MQRC_CHANNEL_NOT_AVAILABLE})
 # Longer pauses are slept in parts, so that ``stop()`` need not wait for them.
@@ -71,7 +71,7 @@ class Patience:
 
     Attributes:
         wait_s: give up after this time, in seconds; 0 tries once.
-        first_s, longest_s: the first and the longest pause between two tries, in seconds; between two MQCONNX it is longer.
+        first_s, longest_s: the first and the longest pause between two tries, in seconds. Pauses between two MQCONNX are longer.
     """
 
     wait_s: float
@@ -86,7 +86,7 @@ Say = Callable[[MQIError, float], None]
 
 
 def ask(function: Callable[_P, object], *args: _P.args, **kwargs: _P.kwargs) -> None:
-    """Call a function of the application. An MQIError that it raises is not of this connection, so nothing is redone after it."""
+    """Call a function of the application. Nothing is redone after its MQIError, which is not an error of this connection."""
     try:
         function(*args, **kwargs)
     except MQIError as error:
@@ -95,12 +95,12 @@ def ask(function: Callable[_P, object], *args: _P.args, **kwargs: _P.kwargs) -> 
 
 
 class Relapse(NamedTuple):
-    """Something is being redone, because it has failed before at this place.
+    """A record of failures at one place, whose work was redone each time.
 
     Attributes:
-        place: where; any value that is equal for the same place.
-        times: how often.
-        since_s, last_s: the first and the last time, ``time.monotonic()``.
+        place: a value that is equal for the same place.
+        times: the number of failures.
+        since_s, last_s: the ``time.monotonic()`` of the first and of the last failure.
     """
 
     place: object
@@ -110,9 +110,9 @@ class Relapse(NamedTuple):
 
 
 def relapsed(before: Relapse | None, place: object, error: MQIError, most_s: float, sleep: Sleep) -> Relapse:
-    """Pause if something is redone at the same place as ``before``, and return this relapse.
+    """Return ``before`` with one more failure, after a pause; or a new relapse if ``before`` is of another place or too old.
 
-    It raises ``error`` if that has gone on for longer than ``most_s``, as when every new handle is lost at its first call.
+    Raises ``error`` if the failures continue for longer than ``most_s``, for example if every new handle is lost at once.
     """
     now_s = time.monotonic()
     if before is None or before.place != place or now_s - before.last_s > most_s:
@@ -125,10 +125,10 @@ def relapsed(before: Relapse | None, place: object, error: MQIError, most_s: flo
 
 
 class Retrying(tenacity.Retrying):
-    """Calls a function until it succeeds, fails with an error that is not retried, or the time is over. Made by ``retrying``."""
+    """A policy that repeats a call. It stops after success, an error without retry, or the end of the time. See ``retrying``."""
 
     def __call__(self, fn: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
-        """Return the function's result, or raise its last error, with the function's own frames in the traceback."""
+        """Return the result of ``fn``, or raise its last error. The traceback has the frames of ``fn``, without tenacity's."""
         frames: dict[MQGroupsError, TracebackType | None] = {}
 
         def attempt() -> _T:
@@ -144,14 +144,14 @@ class Retrying(tenacity.Retrying):
         except MQGroupsError as error:
             raise error.with_traceback(frames.pop(error, error.__traceback__)) from error.__cause__
         finally:
-            # A traceback that refers to itself would keep what its frames hold, such as a producer that was not made.
+            # A traceback that refers to itself would keep the objects of its frames alive, such as a half-made producer.
             frames.clear()
 
 
 def pauses(policy: Retrying) -> Generator[None, MQIError, None]:
-    """Return a generator for tries that are made one by one. Call ``next`` once, then send it the error of each failed try.
+    """Return a generator for a caller that makes the tries itself. Call ``next`` once, then send it the error of each failed try.
 
-    It pauses, or raises the error when the time is over.
+    The generator pauses, or raises the error when the time is over.
     """
     for attempt in policy:
         with attempt:
@@ -168,8 +168,8 @@ def retrying(
 ) -> Retrying:
     """Return a policy that retries after an ``MQIError`` with one of these reasons, and raises all other errors.
 
-    ``say`` is called with the error and the coming pause in seconds, before the first pause and before each clearly longer one.
-    When ``until`` returns true, there are no more retries. ``q_mgr_name``: where, for metrics.
+    ``say`` is called with the error and the coming pause in seconds, before the first pause and before each much longer pause.
+    When ``until`` returns true, there are no more retries. ``q_mgr_name``: the queue manager's name, for metrics.
     """
     longest_s = 0.0
     refusals = 0
@@ -227,7 +227,7 @@ def retrying(
 
 
 def _longest_to_connect_s(error: BaseException | None) -> float | None:
-    """Return the longest pause before the next try to connect; ``None`` if the error is about something else."""
+    """Return the longest pause before the next try to connect; ``None`` if the error is not an error of MQCONNX."""
     if not isinstance(error, MQIError) or error.verb != "MQCONNX":
         return None
     return _LONGEST_WITHOUT_ROOM_S if error.reason in _NO_CONNECTION_LEFT else _LONGEST_TO_CONNECT_S

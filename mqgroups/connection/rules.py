@@ -1,7 +1,7 @@
-"""Checks which arguments of MQCONNX may be combined.
+"""Checks which arguments of MQCONNX can be combined.
 
-Arguments that make no sense together, or are less safe than they look, are refused before connecting. Not here: reading secrets
-(``mqi/secret.py``), and which arguments a binding supports (``mqi/``).
+Arguments are refused before connecting if they make no sense together, or if the connection would be less safe than they suggest.
+Not here: reading secrets (``mqi/secret.py``), and which arguments a binding supports (``mqi/``).
 
 Source: IBM MQ, topics "MQCD", "MQSCO", "MQCSP", "MQCNO" and their fields; "Specifying that an MQI client uses TLS".
 """
@@ -43,7 +43,7 @@ def _check_texts(arguments: ConnectArguments) -> None:
             continue
         if not value and name != "q_mgr_name":
             raise ConfigurationError(f"{name} is empty; leave it out, or give a value")
-        # C ends a text at NUL; the bindings encode no lone surrogate, and only ASCII in the queue manager's name.
+        # C ends a text at NUL. The bindings cannot encode a lone surrogate, or a queue manager's name that is not ASCII.
         if re.search(r"[\0-\x1f\x7f\ud800-\udfff]", value) or (name == "q_mgr_name" and not value.isascii()):
             raise ConfigurationError(f"{name} {value!r} has a character that it cannot have")
         length = len(value.encode())
@@ -58,8 +58,8 @@ def _check_way(arguments: ConnectArguments) -> None:
         raise ConfigurationError(
             "ccdt_url and channel: the channel definition table defines the channels; give only one of them"
         )
-    # A blank name is refused with a single address too: a load balancer may be behind it, and the name is known to whoever has
-    # made the queue manager.
+    # A blank name is refused even with a single address, because the address may be a load balancer's. Those who have created the
+    # queue manager know its name.
     if not arguments.q_mgr_name.strip() or arguments.q_mgr_name.startswith("*"):
         raise ConfigurationError(
             f"q_mgr_name {arguments.q_mgr_name!r} may connect to different queue managers, but status queues and interrupted "

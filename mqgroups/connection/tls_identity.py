@@ -1,8 +1,8 @@
-"""Warnings of MQCONNX, and the TLS identity of a process: a process has one TLS environment at a time.
+"""Refuses a connection if its TLS identity is not the process's, and logs warnings of MQCONNX.
 
-While one of its connections with TLS lives, key repository, certificate and FIPS of later connections are ignored, with a warning
-only: MQRC_SSL_ALREADY_INITIALIZED (IBM MQ, "MQSCO"). Such a connection would be made under another certificate
-than the application asked for. IBM's text has the warning for each later connection with an MQSCO, so for an equal one, too.
+A process has one TLS environment at a time. While a connection with TLS exists, MQCONNX ignores key repository, certificate and
+FIPS of later connections, and returns only a warning: MQRC_SSL_ALREADY_INITIALIZED (IBM MQ, "MQSCO"). A later connection could
+thus have another certificate than the application wants. According to IBM's text, even equal identities get the warning.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from mqgroups.mqi.abc import ConnectArguments
 
 _log = logging.getLogger("mqgroups")
 _Identities: TypeAlias = dict["weakref.ref[Handle]", str]
-# The identities of this process's connections: those that are made, and those of threads that are in MQCONNX. Equal ones may
-# start at once, and only the first of them is answered without the warning. Each step is one operation of a dictionary: a lock
-# could be left locked by an interruption, for ever.
+# The identities of this process's connections: connections that are made, and connections that threads are making in MQCONNX. Two
+# threads may connect at once with equal identities; only the first gets no warning. Each step is one operation of a dictionary,
+# without a lock, because an interruption could leave a lock locked for ever.
 _made: _Identities = {}
 _being_made: _Identities = {}
 
 
 def connect(handle: Handle, arguments: ConnectArguments) -> tuple[int, int]:
-    """MQCONNX; returns completion and reason code. Logs a warning.
+    """Connect with MQCONNX; returns completion and reason code. Logs a warning if MQCONNX returns one.
 
-    Raises ConfigurationError if the connection would have another identity; nothing is committed, and it is ended.
+    Raises ConfigurationError if the connection would have another TLS identity. Then it is ended, and nothing is committed.
     """
     asked = _identity(arguments)
     known = weakref.ref(handle, _forget)
-    _made.pop(known, None)  # if it is connected again, its old connection is gone
+    _made.pop(known, None)  # if the handle is connected again, its old connection is gone
     _being_made[known] = asked
     try:
         comp, reason = handle.connect(arguments)
@@ -52,14 +52,14 @@ def connect(handle: Handle, arguments: ConnectArguments) -> tuple[int, int]:
     finally:
         _being_made.pop(known, None)
     if comp == mq.MQCC_WARNING:
-        # For an equal identity the environment is the one that the application wants.
+        # If the identities are equal, the TLS environment is as the application wants it.
         level = logging.INFO if is_ignored and asked else logging.WARNING
         _log.log(level, "MQCONNX ended with a warning: %s (%d)", mq.reason_name(reason), reason)
     return comp, reason
 
 
 def _alive(but: weakref.ref[Handle]) -> set[str]:
-    """Return the identities of all other connections that have one."""
+    """Return the TLS identities of all other connections."""
     found = {asked for one, asked in _being_made.copy().items() if one is not but}
     for one, asked in _made.copy().items():
         handle = one()
@@ -74,7 +74,7 @@ def _forget(handle: weakref.ref[Handle]) -> None:
 
 
 def _identity(arguments: ConnectArguments) -> str:
-    """Return what a connection gives to the TLS environment; empty if it asks for none. Equal ones may use the same."""
+    """Return the arguments for TLS as a text; empty if there are none. Connections with equal texts can share TLS."""
     given = (arguments.cipher_spec, arguments.key_repository, arguments.certificate_label, arguments.fips)
     if all(argument is None for argument in given):
         return ""

@@ -1,9 +1,9 @@
-"""The asynchronous puts of a connection, and what became of them: calls MQSTAT.
+"""Calls MQSTAT to find out whether the asynchronous puts of a connection succeeded.
 
-MQPUT with MQPMO_ASYNC_RESPONSE does not wait for the queue manager, so MQCC_OK says nothing about the message. MQSTAT tells how
-many of these puts had a warning or failed, with the first reason code. What it tells belongs to the connection, outlives MQBACK,
-and is reset by each MQSTAT (IBM MQ, "Using asynchronous put in a client application"). So it is also asked when a unit of work
-begins after one that was backed out.
+MQPUT with MQPMO_ASYNC_RESPONSE does not wait for the queue manager, so its MQCC_OK does not mean success. MQSTAT returns how many
+of these puts had a warning or failed, and the first reason code. These figures belong to the connection. MQBACK does not reset
+them, but each MQSTAT does (IBM MQ, "Using asynchronous put in a client application"). So MQSTAT is also called when a unit of
+work begins after a unit of work that was backed out.
 
 Not here: which puts are asynchronous (``core/group.py``), and what happens after a failure (``status/units_of_work.py``).
 """
@@ -19,8 +19,8 @@ class UnansweredPuts:
     """The asynchronous puts of a connection that are not known to have succeeded.
 
     Attributes:
-        any: whether there are such puts. Set it before the first one.
-        can_be_checked: whether client library and queue manager have MQSTAT, as far as is known.
+        any: whether there are such puts. The caller sets it before the first asynchronous put.
+        can_be_checked: whether client library and queue manager support MQSTAT, as far as is known.
     """
 
     def __init__(self, connection: CallsOn) -> None:
@@ -29,7 +29,7 @@ class UnansweredPuts:
         self.can_be_checked = connection.binding.has_mqstat
 
     def check(self) -> None:
-        """Raise MQIError if there are puts, and one had a warning or failed; or MQSTAT failed. The caller must back out."""
+        """Raise MQIError if an asynchronous put had a warning or failed, or if MQSTAT failed. Then the caller must back out."""
         if not self.any:
             return
         sts = self._ask()
@@ -40,7 +40,7 @@ class UnansweredPuts:
         self.any = False
 
     def forget(self) -> None:
-        """Reset what MQSTAT tells if it may be about puts that were backed out. Raises MQIError."""
+        """Reset the figures of MQSTAT if they may include puts that were backed out. Raises MQIError."""
         if self.any and self.can_be_checked:
             self._ask()
         self.any = False

@@ -1,11 +1,11 @@
-"""Guard the application's own QueueManager object while this package uses its connection.
+"""Guards the application's own QueueManager object while this package uses its connection.
 
-A connection has one unit of work. While a group's messages are in it, only this package may end it, because the status record
-must be in it too. Until then the object's own ``commit``, ``backout``, ``begin`` and ``disconnect`` are refused. Code that calls
-the binding's C functions directly cannot be refused, but is detected afterwards (``core.protocol.unit_begun``).
+A connection has one unit of work. While a group's messages are in the unit of work, only this package may end it, because the
+status record must be in it, too. Meanwhile the object's own ``commit``, ``backout``, ``begin`` and ``disconnect`` are refused.
+Code that calls the binding's C functions directly cannot be refused, but is detected afterwards (``core.protocol.unit_begun``).
 
-An object is wrapped once at a time: each wrapped connection only knows the producers and consumers of its own, so a second one
-would commit the first one's messages without their record.
+An object cannot be wrapped twice at a time. Each wrapped connection knows only its own producers and consumers, so the second
+would commit the messages of the first without their record.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _WRAPPED_BY = "_wrapped_by_mqgroups"
 def refuse_ends(q_mgr: Any, connection: Connection) -> Callable[[], None]:
     """Make ``q_mgr`` refuse to end the unit of work, or to begin another one, while the unit of work has an owner.
 
-    The object's class is replaced by a subclass. Returns a function that restores the old class; raises GroupUsage if the object
-    is wrapped already.
+    A subclass replaces the object's class. Returns a function that restores the old class. Raises GroupUsage if the object is
+    wrapped already.
     """
     earlier = getattr(q_mgr, _WRAPPED_BY, None)
     if earlier is not None:
@@ -35,7 +35,7 @@ def refuse_ends(q_mgr: Any, connection: Connection) -> Callable[[], None]:
                 "this QueueManager is wrapped already, and its connection has only one unit of work. Use the object that wrap() "
                 "returned the first time, or close that before you wrap again"
             )
-        # Its connection was lost, and the application has connected the same object again.
+        # The object's connection was lost, and the application has connected the same object again.
         q_mgr.__class__ = type(q_mgr).__base__
     its_class = type(q_mgr)
 
@@ -64,6 +64,6 @@ def refuse_ends(q_mgr: Any, connection: Connection) -> Callable[[], None]:
         if type(q_mgr) is guarded:
             q_mgr.__class__ = its_class
 
-    # Last, because it may be interrupted, and the object's own disconnect() calls the function above.
+    # This is last, because an interruption may come, and the object's own disconnect() calls the function above.
     q_mgr.__class__ = guarded
     return give_back

@@ -1,7 +1,7 @@
-"""The consumer: gets groups from queue FLIGHTS and writes each to a separate file, with a line for each message.
+"""The consumer: gets groups from queue FLIGHTS and writes each group to a separate file, with a line for each message.
 
-``mqgroups.FileSink`` writes the files, each exactly once. They are numbered in the order in which their groups arrive. The file
-that reports the end is made before the checkpoint is cleared, as in the producer.
+``mqgroups.FileSink`` writes each file exactly once. The files are numbered in the order in which their groups arrive. The file
+that reports the end is made before the checkpoint is removed, as in the producer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NAME = "FLIGHTS.SINK"
 
 
 def drain(connection: QueueManager, consumer: GroupConsumer, directory: Path, groups: int) -> None:
-    """Write this many groups to files."""
+    """Write groups to files until ``directory`` has this many files."""
 
     def name_of(group: IncomingGroup) -> str:
         return f"{len(_whole(directory)) + 1:04}-{group.name}.csv"
@@ -37,7 +37,7 @@ def drain(connection: QueueManager, consumer: GroupConsumer, directory: Path, gr
 
 
 def _whole(directory: Path) -> list[Path]:
-    """Return the files of whole groups; other files are hidden."""
+    """Return the files of whole groups. Files of other groups are hidden."""
     return list(directory.glob("[0-9]*"))
 
 
@@ -45,7 +45,7 @@ def main() -> None:
     """Run the program."""
     parser = arguments("Get flights from queue FLIGHTS, one file a message group.")
     parser.add_argument("--to", type=Path, required=True, help="directory for the files")
-    parser.add_argument("--groups", type=int, required=True, help="end after so many groups")
+    parser.add_argument("--groups", type=int, required=True, help="number of groups to get")
     options = parser.parse_args()
     with connect(options) as q_mgr, q_mgr.group_consumer(QUEUE, name=NAME, commit_every=EVERY) as consumer:
         if not options.done.exists():

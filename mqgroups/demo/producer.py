@@ -1,8 +1,8 @@
 """The producer: puts flights to queue FLIGHTS, one group for each day, with units of work of 500 flights.
 
 A group's name is its day. So a new instance knows where to continue, inside a day and between two days. When all flights are
-put, the program makes a file *before* it forgets the last name; otherwise a later instance could not know that the work is
-done. After the producer is closed, its status queue is empty.
+put, the program makes a file *before* it removes the last name from the status record. Otherwise a later instance could not know
+that the work is done. After the producer is closed, its status queue is empty.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAME = "FLIGHTS.LOADER"
 
 
 def load(connection: QueueManager, producer: GroupProducer, table: Iterable[Day]) -> None:
-    """Put the flights that are not put yet."""
+    """Put all flights that are not put yet."""
     flights = {day.date: day.flights for day in table}
     remaining = list(producer.remaining(flights))
     complete = list(flights)[: len(flights) - len(remaining)]
@@ -38,7 +38,7 @@ def main() -> None:
     """Run the program."""
     parser = arguments("Put flights to queue FLIGHTS, one message group a day.")
     parser.add_argument("--data", type=Path, default=DEFAULT_TABLE, help="flights.csv.zip")
-    parser.add_argument("--days", type=int, help="only so many days; all, unless given")
+    parser.add_argument("--days", type=int, help="number of days to put; by default all")
     options = parser.parse_args()
     with connect(options) as q_mgr, q_mgr.group_producer(QUEUE, name=NAME, commit_every=EVERY) as producer:
         if not options.done.exists():

@@ -1,6 +1,6 @@
 """The common parts of the producer and the consumer program: arguments, lines of progress, exit codes.
 
-Exit codes: 0 done; 75 restart the program, and it resumes; 1 any other failure.
+Exit codes: 0 means done, 75 that the program resumes when it is restarted, 1 any other failure.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _REPORT_EVERY = 25
 
 
 class DemoProgress:
-    """Reports the progress of this program on standard output, in lines.
+    """Reports the progress of this program, in lines on standard output.
 
-    at 1500 1                   messages done (the last may not be committed yet), times it has reconnected
-    resumed 2013-01-02 500      the work of an earlier instance is resumed from there
+    at 1500 1                   the number of messages (the last may not be committed yet), and of reconnections
+    resumed 2013-01-02 500      this program resumes the work of an earlier instance from this place
 
     For other lines, a program calls ``say``.
     """
@@ -53,13 +53,13 @@ class DemoProgress:
         self.report()
 
     def say(self, line: str) -> None:
-        """Write a line: its first word says what it is about."""
-        # One write, without a buffer, because the reader may kill this process at this line.
+        """Write a line. Its first word is its kind."""
+        # The line is written at once, without a buffer, because the reader may kill this process after this line.
         os.write(sys.stdout.fileno(), f"{line}\n".encode())
 
 
 def arguments(description: str) -> argparse.ArgumentParser:
-    """Return a parser of the arguments that both programs take."""
+    """Return a parser with the arguments that both programs have."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--qmgr", default="QM1", help="queue manager")
     parser.add_argument("--conn-name", required=True, help="host(port)")
@@ -70,7 +70,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 
 def connect(options: argparse.Namespace, connect_wait_s: float = 0.0) -> mqgroups.QueueManager:
-    """Connect with the arguments, and wait this long for the queue manager."""
+    """Connect as the arguments say. Wait ``connect_wait_s`` for the queue manager."""
     with_password = bool(os.environ.get(PASSWORD_VARIABLE))
     return mqgroups.connect(
         options.qmgr,
@@ -83,14 +83,14 @@ def connect(options: argparse.Namespace, connect_wait_s: float = 0.0) -> mqgroup
 
 
 def mark_done(path: Path) -> None:
-    """Make a file that survives a crash."""
+    """Make an empty file that survives a crash."""
     with path.open("wb") as file:
         os.fsync(file.fileno())
     make_durable(path.parent)
 
 
 def run(program: Callable[[], None]) -> None:
-    """Run a program, and end the process with one line on standard error if it fails."""
+    """Run a program. If it fails, write one line on standard error and end the process."""
     try:
         program()
     except MQGroupsError as error:

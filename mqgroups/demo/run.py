@@ -1,4 +1,4 @@
-"""Run the demo and compare its result with the table. See the package's docstring."""
+"""Runs the demo and compares its result with the table. See the package's docstring."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KILLS = 3
 
 
 class View:
-    """The display of a running demo: progress bars on a terminal, lines elsewhere."""
+    """The display of a running demo: progress bars on a terminal, otherwise lines."""
 
     def __init__(self, console: Console, programs: Sequence[Program]) -> None:
         self._console = console
@@ -63,15 +63,15 @@ class View:
             self.tell(f"{program.name} at {program.position:,} of {program.total:,}")
 
     def tell(self, sentence: str) -> None:
-        """Show an event."""
+        """Show a sentence about an event."""
         self._console.print(f"  {sentence}", markup=False, highlight=False, soft_wrap=not self._console.is_terminal)
 
 
 def run(console: Console, *, days: int | None) -> int:
-    """Run the demo. Print the differences between the messages put and got, and return their number.
+    """Run the demo. Print the differences between the table and the messages that arrived, and return their number.
 
     Args:
-        console: to print to.
+        console: the console to print to.
         days: the number of days of the table; None for all.
 
     Raises:
@@ -95,16 +95,16 @@ def run(console: Console, *, days: int | None) -> int:
         q_mgr = stack.enter_context(
             EmbeddedQueueManager("QM1", data=work / "QM1", mqsc=[DEVELOPMENT_MQSC], users={"app": password})
         )
-        # This process needs the library, too, to look at the queues at the end.
+        # This process needs the library, too, to inquire the queues at the end.
         os.environ.update(q_mgr.environment())
-        # If there is no binding, this fails before a program does.
+        # If there is no binding, this call fails before a program is started.
         load_binding()
         environment = {**os.environ, PASSWORD_VARIABLE: password}
         programs = _programs(days, q_mgr.conn_name, work, total, len(sizes))
         view = stack.enter_context(View(console, programs))
         chance = random.Random()
         for program in programs:
-            # The last kill is between the last commit and the end: all work is done, but not reported.
+            # The last kill is between the last commit and the end of the program, when all work is done but not reported.
             program.kill_at = [*sorted(chance.sample(range(1, total), _KILLS - 1)), total]
         killer = Killer(
             programs,

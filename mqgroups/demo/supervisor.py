@@ -1,8 +1,8 @@
 """Restarts programs until they are done, and kills them meanwhile.
 
 ``Supervisor`` restarts programs that die for any reason. ``Killer`` is a supervisor that kills each program when its progress
-reaches a number drawn beforehand. The program works until the signal arrives, so it dies somewhat later. There are no sleeps:
-lines of progress and ends of processes trigger everything.
+reaches a given number. The program works until the signal arrives, so it dies somewhat later. There are no sleeps, because the
+supervisor only reacts to lines of progress and to the end of a process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mqgroups.demo.program import EXIT_TRY_AGAIN
 
 
 class DemoFailed(Exception):
-    """The demo cannot continue; the message says why."""
+    """The demo cannot continue. The text of the error has the reason."""
 
 
 @dataclass
@@ -30,10 +30,10 @@ class Program:
 
     Attributes:
         name: ``producer`` or ``consumer``.
-        command: to start it.
-        log: file for its standard error.
+        command: the command that starts the program.
+        log: the file for its standard error.
         total: the number of messages to process; 0 if unknown.
-        kill_at: progress at which it is killed, ascending.
+        kill_at: the numbers of messages at which the program is killed, ascending.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Program:
     _unread: bytes = field(default=b"", repr=False)
 
     def start(self, environment: dict[str, str]) -> IO[bytes]:
-        """Start the program; return its standard output."""
+        """Start the program, and return its standard output."""
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=log, env=environment)
         self.dying = False
@@ -68,7 +68,7 @@ class Program:
         self.process.kill()
 
     def end(self) -> int:
-        """Wait for the end of the program, whose output has ended; return its exit code."""
+        """Wait for the end of the program, and return its exit code. To be called after the end of its output."""
         assert self.process is not None
         assert self.process.stdout is not None
         self.process.stdout.close()
@@ -77,17 +77,17 @@ class Program:
         return code
 
     def lines(self, data: bytes) -> list[list[str]]:
-        """Return the words of each line of progress that is complete with ``data``."""
+        """Return the first word and the rest of each line of progress that is complete with ``data``."""
         *complete, self._unread = (self._unread + data).split(b"\n")
         return [line.decode().split(maxsplit=1) for line in complete]
 
     def last_words(self) -> str:
-        """Return the last line of its log."""
+        """Return the last line of the program's log."""
         return (self.log.read_text().strip().splitlines() or ["nothing on standard error"])[-1]
 
 
 class Supervisor:
-    """Keeps programs running, whatever ends them."""
+    """A supervisor that starts programs again, whatever ends them."""
 
     def __init__(
         self,
@@ -100,10 +100,10 @@ class Supervisor:
         """Take the programs.
 
         Args:
-            programs: to be run until all are done.
-            environment: of the programs.
-            tell: is called with a sentence for each event.
-            silence_s: seconds without any event until the demo is given up.
+            programs: the programs to run until all are done.
+            environment: the environment variables of the programs.
+            tell: called with a sentence for each event.
+            silence_s: the demo fails after this many seconds without any event.
         """
         self._programs = programs
         self._environment = environment
@@ -113,10 +113,10 @@ class Supervisor:
         self._selector = selectors.DefaultSelector()
 
     def run(self) -> None:
-        """Return when all programs are done.
+        """Run all programs until they are done.
 
         Raises:
-            DemoFailed: a program failed, or there is no more progress.
+            DemoFailed: a program failed, or there is no progress any longer.
         """
         self._heard_s = time.monotonic()
         try:
@@ -132,17 +132,17 @@ class Supervisor:
             self._selector.close()
 
     def _step(self) -> None:
-        """Do the next step, or wait for it."""
+        """Wait for the next event, and handle it."""
         self._listen(self._silence_s)
 
     def _moved(self, program: Program) -> None:
-        """Take note of progress."""
+        """Handle progress of a program. For subclasses."""
 
     def _start(self, program: Program) -> None:
         self._selector.register(program.start(self._environment), selectors.EVENT_READ, program)
 
     def _listen(self, timeout_s: float) -> None:
-        """Read the output of programs, and wait this long for it."""
+        """Read the output of programs, and wait for it up to ``timeout_s``. Raises DemoFailed after a long silence."""
         ready = self._selector.select(timeout_s)
         if ready:
             self._heard_s = time.monotonic()
@@ -161,7 +161,7 @@ class Supervisor:
             self._said(program, word, rest)
 
     def _said(self, program: Program, word: str, rest: str) -> None:
-        """Take note of a line of progress."""
+        """Handle a line of progress."""
         if word == "at":
             position, generation = map(int, rest.split())
             program.position = position
@@ -193,7 +193,7 @@ class Supervisor:
 
 
 class Killer(Supervisor):
-    """Keeps programs running, and kills them, and once the queue manager between them."""
+    """A supervisor that also kills programs, and kills the queue manager once."""
 
     def __init__(
         self,
@@ -206,14 +206,14 @@ class Killer(Supervisor):
         tell: Callable[[str], None],
         moved: Callable[[Program], None],
     ) -> None:
-        """Take the programs, and how to kill the queue manager.
+        """Take the programs, and functions that kill and start the queue manager.
 
         Args:
-            programs: the last of them decides when the queue manager is killed.
+            programs: the programs. The progress of the last program decides when the queue manager is killed.
             environment, tell: see ``Supervisor``.
             kill_q_mgr, start_q_mgr: end the queue manager with SIGKILL, and start it again.
-            kill_q_mgr_at: progress of the last program at which the queue manager is killed.
-            moved: is called with progress.
+            kill_q_mgr_at: the number of messages of the last program at which the queue manager is killed.
+            moved: called with a program after its progress.
         """
         super().__init__(programs, environment=environment, tell=tell)
         self._kill_q_mgr, self._start_q_mgr = kill_q_mgr, start_q_mgr

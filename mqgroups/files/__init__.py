@@ -1,7 +1,7 @@
-"""Message groups as files.
+"""Makes files from message groups, and message groups from files.
 
-sink.py         ``FileSink``: each group becomes a file, exactly once
-description.py  what the properties of a group say of its file; those of IBM MQ Managed File Transfer, too
-sending.py      each file becomes a group, exactly once
-receiving.py    each group becomes the file that was sent, or goes to quarantine with the reason
+sink.py         ``FileSink``: makes a file from each group, exactly once
+description.py  the properties of a group that describe its file; reads those of IBM MQ Managed File Transfer, too
+sending.py      makes a group from each file, exactly once
+receiving.py    makes the file that was sent from each group, or puts it in quarantine with the reason
 """

@@ -1,12 +1,12 @@
 """The properties of a group that describe its file: name, length, modification time, SHA-256.
 
     mqgroups.Name                             the file's name, without its folder
-    mqgroups.FileBytes  .FileModifiedMs       length; milliseconds since 1970, UTC
-    mqgroups.FileSha256                       of the whole file, in hexadecimal digits
+    mqgroups.FileBytes                        the file's length
+    mqgroups.FileModifiedMs                   its modification time, in milliseconds since 1970, UTC
+    mqgroups.FileSha256                       its SHA-256, in hexadecimal digits
 
-IBM MQ Managed File Transfer has names of its own for these, and no digest (IBM MQ, "MQ message properties set by MFT on
-messages written to destination queues"). All of this is known from reading. These texts do not say the types of the values, so
-numbers are read as text, too.
+IBM MQ Managed File Transfer has other names for these properties, and no digest. This was only read (IBM MQ, "MQ message
+properties set by MFT on messages written to destination queues"). No types are given there, so numbers are read as text, too.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ Properties: TypeAlias = Mapping[str, str | int | float | bool | bytes | None]
 
 _BYTES, _MODIFIED, _SHA256 = "mqgroups.FileBytes", "mqgroups.FileModifiedMs", "mqgroups.FileSha256"
 _MFT_NAME, _MFT_BYTES, _MFT_MODIFIED = "WMQFTEFileName", "WMQFTEFileSize", "WMQFTEFileLastModified"
-# Is told how far a file is: what is done with it, the file, bytes done, bytes in all (``None`` if that is not known).
+# A function that is called with the progress of a file: the activity, the file, bytes done, bytes in all (``None`` if not known).
 OnBytes: TypeAlias = Callable[[str, Path, int, int | None], None]
 BLOCK_BYTES = 1 << 20
-# How many bytes of the digest up to the end of each block are kept: a file of a TiB needs 16 MiB.
+# For each block, this many bytes of the digest up to the block's end are kept. A file of a TiB needs 16 MiB.
 PREFIX_BYTES = 16
 
 
 def unseen(_doing: str, _path: Path, _done: int, _total: int | None) -> None:
-    """Tell nobody how far a file is."""
+    """Do nothing with the progress of a file. This is the default ``on_bytes``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What is known of a file.
+    """The description of a file.
 
     Attributes:
-        name: without its folder; empty if it is not known.
-        data_bytes: its length; ``None`` if it is not known.
-        modified_ms: milliseconds since 1970, UTC; ``None`` if it is not known.
-        sha256: in hexadecimal digits; empty if it is not known.
+        name: the file's name without its folder; empty if it is not known.
+        data_bytes: the file's length; ``None`` if it is not known.
+        modified_ms: the modification time, in milliseconds since 1970, UTC; ``None`` if it is not known.
+        sha256: the file's SHA-256, in hexadecimal digits; empty if it is not known.
     """
 
     name: str
@@ -55,9 +55,9 @@ class Description:
 
     @classmethod
     def of_file(cls, file: BinaryIO, path: Path, on_bytes: OnBytes = unseen) -> tuple[Description, bytes]:
-        """Read an open file to its end; raises OSError. ``path``: its name.
+        """Read an open file, whose name is ``path``, to its end. Raises OSError.
 
-        Returns: its description; and for each block the first ``PREFIX_BYTES`` of the SHA-256 of all up to its end.
+        Returns the description; and for each block, the first ``PREFIX_BYTES`` of the SHA-256 of the data up to its end.
         """
         modified_ms, prefixes = os.fstat(file.fileno()).st_mtime_ns // 1_000_000, bytearray()
         sha256 = _digest(file, path, on_bytes, prefixes)
@@ -65,10 +65,10 @@ class Description:
 
     @classmethod
     def of_group(cls, properties: Properties) -> Description:
-        """Return what the properties of a group say."""
+        """Return the description in the properties of a group."""
         name, foreign = properties.get(NAME), properties.get(_MFT_NAME)
         if not isinstance(name, str) and isinstance(foreign, str):
-            # A path on another machine, of either kind.
+            # A path on another machine, of Windows or POSIX.
             name = PurePosixPath(PureWindowsPath(foreign).name).name
         sha256 = properties.get(_SHA256)
         return cls(
@@ -80,19 +80,19 @@ class Description:
 
     @property
     def properties(self) -> dict[str, str | int | None]:
-        """The properties besides the name."""
+        """The properties for a group, without the name."""
         return {_BYTES: self.data_bytes, _MODIFIED: self.modified_ms, _SHA256: self.sha256}
 
     @property
     def total(self) -> int | None:
-        """The length, if a file can have it. A message may say any number."""
+        """The length if a file can have it, else ``None``. The number comes from a message, so it may be any number."""
         return self.data_bytes if self.data_bytes is not None and 0 <= self.data_bytes <= sys.maxsize else None
 
     def wrong(self, path: Path, on_bytes: OnBytes = unseen) -> str:
-        """Return in which way a file is not the one described; empty if it is."""
+        """Return how a file differs from this description; empty if it does not."""
         found = path.stat().st_size
         if self.data_bytes is not None and found > self.data_bytes:
-            # There may be many more; they are not written.
+            # The group may have many more bytes, which are not written to the file.
             return f"the file has more than the {self.data_bytes} bytes that were sent"
         if self.data_bytes is not None and found != self.data_bytes:
             return f"the file has {found} bytes, and {self.data_bytes} were sent"
@@ -103,19 +103,19 @@ class Description:
         return ""
 
     def set_time(self, path: Path) -> None:
-        """Give a file the modification time described, if its file system has such a time."""
+        """Set a file's modification time as described, if its file system supports such a time."""
         if self.modified_ms is not None:
             with contextlib.suppress(OverflowError, OSError):
                 os.utime(path, ns=(self.modified_ms * 1_000_000,) * 2)
 
 
 def sent_name(path: Path) -> str:
-    """Return the name that a file is sent under: its own, with U+FFFD for each byte that is not UTF-8."""
+    """Return the name under which a file is sent: its own name, with U+FFFD for each byte that is not UTF-8."""
     return os.fsencode(path.name).decode(errors="replace")
 
 
 def _digest(file: BinaryIO, path: Path, on_bytes: OnBytes, prefixes: bytearray | None = None) -> str:
-    """Return the SHA-256 of an open file; adds the digest up to the end of each block to ``prefixes``."""
+    """Return the SHA-256 of an open file. Adds the beginning of the digest up to the end of each block to ``prefixes``."""
     found, done, total = hashlib.sha256(), 0, os.fstat(file.fileno()).st_size
     file.seek(0)
     while data := file.read(BLOCK_BYTES):

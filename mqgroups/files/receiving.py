@@ -1,4 +1,4 @@
-"""Groups become the files that were sent: ``FileReceiver``. What is not as it was sent goes to quarantine, with the reason."""
+"""``FileReceiver``: makes files from groups. A file that is not as it was sent goes to quarantine, with the reason."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _log = logging.getLogger("mqgroups.files")
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A file that is in place.
+    """A received file.
 
     Attributes:
-        path: where it is.
-        reason: why it is in quarantine; empty if it is as it was sent.
-        data_bytes: its length.
-        group_id: of its group, in hexadecimal digits.
+        path: where the file is.
+        reason: why the file is in quarantine; empty if it is as it was sent.
+        data_bytes: the file's length.
+        group_id: the GroupId of the file's group, in hexadecimal digits.
     """
 
     path: Path
@@ -38,7 +38,7 @@ class Received:
 
 
 class FileReceiver:
-    """Receives files into a folder, with one consumer, whose checkpoint it keeps."""
+    """Receives files into a folder with one consumer, and uses the consumer's checkpoint."""
 
     def __init__(
         self,
@@ -49,14 +49,14 @@ class FileReceiver:
         max_bytes: int = sys.maxsize,
         on_bytes: OnBytes = unseen,
     ) -> None:
-        """Take a consumer.
+        """Make the consumer.
 
         Args:
-            open_consumer: makes it, with ``stream=True``; takes ``on_abandon=``.
-            folder: exists, and nothing else writes to it.
-            keep_waiting: whether to wait on when the rest of a group does not come within ``group_wait_s``.
-            max_bytes: the most bytes of a file, whatever its sender says; a longer one goes to quarantine, cut.
-            on_bytes: is told how far a file is.
+            open_consumer: makes the consumer, with ``stream=True`` and the argument ``on_abandon=`` that it gets.
+            folder: an existing folder that nothing else writes to.
+            keep_waiting: whether to continue waiting if the rest of a group does not come within ``group_wait_s``.
+            max_bytes: the most bytes of a file, whatever its sender says. A longer file is cut, and goes to quarantine.
+            on_bytes: called with the progress of each file.
 
         Raises GroupUsage, OSError, MQGroupsError: see ``FileSink`` and ``group_consumer``.
         """
@@ -72,17 +72,17 @@ class FileReceiver:
             raise
 
     def __iter__(self) -> Iterator[Received]:
-        """Return the files as they are received, until the consumer ends.
+        """Yield each file when it is received, until the consumer ends.
 
         Raises:
             GroupStalled: the rest of a group does not come, and ``keep_waiting`` is not set.
-            OSError: a file cannot be written; it names the file or the folder.
-            MQGroupsError: as ``GroupConsumer``. The next start goes on.
+            OSError: a file cannot be written. The error names the file or the folder.
+            MQGroupsError: as ``GroupConsumer``. The next start continues.
         """
         try:
             yield from self._received()
         except OSError as error:
-            # What fails when data is written names no file.
+            # An error while data is written names no file.
             error.filename = error.filename or str(self._folder)
             raise
 
@@ -100,12 +100,12 @@ class FileReceiver:
                     most = self._max_bytes if about.data_bytes is None else min(about.data_bytes, self._max_bytes)
                     for message in group:
                         for data in message.chunks():
-                            # A group may go on for ever. One byte too many shows that the file is wrong, also to the next start.
+                            # A group may have no end. One byte too many shows that the file is wrong, even to the next start.
                             room = most + 1 - file.tell()
                             file.write(data if len(data) <= room else data[: max(0, room)])
                             self._on_bytes("receiving", path, file.tell(), about.total)
             except GroupAbandoned:
-                # It is committed, and the sink has the reason.
+                # The group is committed, and the sink has the reason.
                 self._sink.finish()
                 groups = iter(self.consumer)
             except GroupStalled as error:
@@ -117,7 +117,7 @@ class FileReceiver:
             yield from self._in_place()
 
     def _in_place(self) -> Iterator[Received]:
-        """Yield the file that is in place since the last call; at first the one that the last start left."""
+        """Yield the file that was renamed since the last call. The first call yields a file that the last start has left."""
         finished, self._sink.finished = self._sink.finished, None
         if finished is not None:
             # Until the next commit, the sink's checkpoint is about this file.
@@ -143,5 +143,5 @@ def _name_of(group: IncomingGroup) -> str:
 
 
 def _known_as(about: Description, group: IncomingGroup) -> Path:
-    """Return what the operator knows a file by: its own name, not its hidden one."""
+    """Return the file's own name for operators, because they do not know its hidden name."""
     return Path(about.name or short_id(group.key))

@@ -1,12 +1,12 @@
-"""Files become groups, exactly once: ``FileSender``.
+"""``FileSender``: makes groups from files, exactly once.
 
-The group of a file has the file's description as its properties, so an interrupted group can only be resumed with the same file.
-With the last message of a group the producer's checkpoint says that this file is done. So a file that was sent is not sent again,
-unless its contents or its modification time have changed. With an archive only the last file is remembered, until it is moved.
+The group of a file has the file's description as its properties, so an interrupted group can be resumed only with the same file.
+The last message of a group is committed with a checkpoint that lists the file. So a file that was sent is not sent again, unless
+its contents or its modification time change. With an archive, the checkpoint lists only the last file, until that is moved.
 
-A file is opened once, and what was opened is described and sent. Others may be able to write to its folder. What they put in
-the file's place meanwhile, such as a link, is not sent. They may also write to the file. So before a block is put, it is compared
-with the block that was described: all messages of a group are of the same contents, also after a restart.
+A file is opened once, and the open file is described and sent. Other users may be able to write to its folder. If they replace
+the file meanwhile, for example by a link, the new file is not sent. They may also write to the file. So before a block is put, it
+is compared with the described block. Thus all messages of a group have data of the same contents, even after a restart.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from mqgroups.files.sink import free_name, make_durable
 from mqgroups.put.group import OutgoingGroup
 from mqgroups.put.producer import GroupProducer
 
-# A line may be the whole file, and a message is held in memory.
+# A line has a limit, because it may be the whole file, and a message is kept in memory.
 _LONGEST_LINE = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What distinguishes a file from another one, and from itself after a change."""
+    """Attributes that differ between two files, and between a file before and after a change."""
 
     device: int
     inode: int
@@ -46,23 +46,23 @@ class Look:
 
     @classmethod
     def of(cls, about: os.stat_result) -> Look | None:
-        """Return what was seen of a regular file; ``None`` for any other one."""
+        """Return the attributes of a regular file from its ``stat``; ``None`` for any other kind of file."""
         if not stat.S_ISREG(about.st_mode):
             return None
         return cls(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
 
 
-# Files to send. What a look at their folder saw of each; ``None`` for one that the user has named, which may be a link.
+# Files to send, each with its attributes when its folder was listed; ``None`` for a file that the user has named, maybe a link.
 Looks: TypeAlias = Mapping[Path, Look | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A file that is sent.
+    """A file that was sent, now or earlier.
 
     Attributes:
-        is_new: whether there was something to send.
-        data_bytes: its length.
+        is_new: whether it was sent now.
+        data_bytes: the file's length.
     """
 
     is_new: bool
@@ -74,9 +74,9 @@ class Records:
     """How a file is divided into messages.
 
     Attributes:
-        kind: ``"bytes"``; ``"lines"``: a message for each line, with its LF; ``"file"``: one message, in segments, and an
-            empty one that ends the group. (While only some segments of its last message are committed, a group cannot be
-            abandoned.)
+        kind: ``"bytes"``: messages of a fixed length. ``"lines"``: a message for each line, with its LF. ``"file"``: one message
+            in segments, and an empty message that ends the group. (Without the latter, a group could not be abandoned while only
+            some segments of its last message are committed.)
         data_bytes: how many bytes a message has, for ``"bytes"``.
     """
 
@@ -85,7 +85,7 @@ class Records:
 
     @classmethod
     def of(cls, text: str) -> Records:
-        """Return what ``file``, ``lines`` or ``bytes:N`` says; raises ConfigurationError."""
+        """Return the records for ``file``, ``lines`` or ``bytes:N``; raises ConfigurationError for another text."""
         found = re.fullmatch(r"file|lines|bytes:([1-9][0-9]{0,8})", text)
         if found is None:
             raise ConfigurationError(f"records must be file, lines or bytes:N, such as bytes:65536, got {text!r}")
@@ -109,7 +109,7 @@ class Records:
 
 
 class FileSender:
-    """Sends files with one producer, whose checkpoint it keeps."""
+    """Sends files with one producer, and uses the producer's checkpoint."""
 
     def __init__(
         self,
@@ -122,10 +122,10 @@ class FileSender:
         """Take a producer.
 
         Args:
-            producer: without a checkpoint of another kind.
+            producer: a producer that has no checkpoint of another kind.
             records: how files are divided into messages.
-            archive: the folder that files are moved to when they are sent; on the same file system.
-            on_bytes: is told how far a file is.
+            archive: the folder that files are moved to after they are sent. It must be on the same file system.
+            on_bytes: called with the progress of each file.
 
         Raises GroupUsage if the producer has a checkpoint of another kind.
         """
@@ -134,7 +134,7 @@ class FileSender:
         self._archive = archive
         self._looks: Looks = {}
         self._on_bytes = on_bytes
-        # The files that were sent: a digest of each path, and one of what the file was.
+        # The files that were sent: a digest of each path, and a digest of the file's contents and modification time.
         self._sent: dict[str, str] = {}
         match producer.checkpoint:
             case None:
@@ -143,16 +143,16 @@ class FileSender:
                 self._sent = {str(place): str(content) for place, content in sent.items()}
             case _:
                 raise GroupUsage(
-                    "the producer has a checkpoint that is not of files. Send files under a name of their own"
+                    "the producer has a checkpoint of another kind. Send files under a name that is only for files"
                 )
 
     def in_order(self, looks: Looks) -> list[Path]:
-        """Return the files in the order in which they have to be sent: the one of the interrupted group first.
+        """Return the files in the order in which they have to be sent. The file of an interrupted group is the first.
 
-        The checkpoint forgets other files with the next one that is sent.
+        When the next file is sent, the checkpoint forgets files that are not among these.
 
         Raises:
-            GroupUsage: a group is interrupted, and its file is not among them, or has changed, or changes now.
+            GroupUsage: a group is interrupted, and its file is not among these files, or has changed, or changes now.
             OSError: a file is missing, and is not in the archive; or it is a pipe or a device.
             Stopped: ``stop`` of the producer was called.
         """
@@ -179,12 +179,12 @@ class FileSender:
                     if file is not None and self._described(file, path)[0] == interrupted:
                         return [path, *(other for other in there if other != path)]
         raise GroupUsage(
-            f"sending {interrupted.name or 'a group without a name'} was interrupted, and it is not among the files, or has "
-            "changed. Send it, or end its group with --abandon; receivers then do not get the file"
+            f"sending {interrupted.name or 'a group without a name'} was interrupted. This file is not among the files, or has "
+            "changed. Send it, or end its group with --abandon; then receivers do not get the file"
         )
 
     def abandon(self) -> str:
-        """End the interrupted group without its rest; returns the name of its file, empty if no group is interrupted."""
+        """Abandon the interrupted group. Returns the name of its file, or an empty name if no group is interrupted."""
         interrupted = self._interrupted()
         if interrupted is None:
             return ""
@@ -193,12 +193,12 @@ class FileSender:
         return interrupted.name or "a group without a name"
 
     def send(self, path: Path) -> Sent | None:
-        """Send a file of ``in_order``, or its rest. Return ``None`` if the file has changed since it was seen.
+        """Send a file of ``in_order``, or its rest. Return ``None`` if the file has changed since its folder was listed.
 
         Raises:
-            GroupUsage: the file changed while it was read, and nothing of it was sent; or it changed while it was sent, and its
-                group cannot be completed; or it was changed or replaced after that, and is not moved.
-            OSError: the file cannot be read, or not moved to the archive.
+            GroupUsage: the file changed while it was read, so nothing of it was sent; or it changed while it was sent, so its
+                group cannot be completed; or it was changed or replaced after that, so it is not moved.
+            OSError: the file cannot be read, or cannot be moved to the archive.
             MQGroupsError: as ``OutgoingGroup.put``.
         """
         with self._open(path) as file:
@@ -210,9 +210,9 @@ class FileSender:
             is_new = self._sent.get(place) != content
             if is_new:
                 sent: dict[str, Any] = {**({} if self._archive else self._sent), place: content}
-                # The records, because a resumed group must be divided as it was before.
+                # FileRecords is a property, because a resumed group must be divided into messages in the same way.
                 properties = {**about.properties, "mqgroups.FileRecords": str(self._records), NAME: about.name}
-                # Not by its name: another file of this name is another group.
+                # The group has no name as an argument, because another file of this name is another group.
                 with self._producer.group(properties=properties) as group:
                     self._put(group, _Compared(file, path, prefixes), path, about, {"sent": sent})
                 self._sent = sent
@@ -224,26 +224,26 @@ class FileSender:
 
     def _move(self, path: Path, archive: Path, content: str) -> None:
         """Move a file that was sent to the archive, where it replaces nothing."""
-        # A link is moved, not what it leads to.
+        # If the path is a link, the link is moved, not the file that it leads to.
         moved = path.lstat()
         target = archive / free_name(archive, path.name, "", content)
         path.rename(target)
-        # With the next commit it is forgotten that this file was sent, so it must not be back after a power failure.
+        # The next commit forgets that this file was sent. So the file must not be in its old folder again after a power failure.
         make_durable(archive)
         make_durable(path.parent)
-        # Another file may have come between these calls.
+        # Another file may have replaced this file between these calls.
         _check_unchanged(target, target.lstat(), Look.of(moved))
 
     def finish(self) -> None:
-        """With an archive: forget which file was sent last, if it is there."""
+        """Remove the checkpoint if there is an archive, and the last file is in it."""
         if self._archive is not None and not self._sent:
             self._producer.forget()
 
     @contextmanager
     def _open(self, path: Path) -> Iterator[BinaryIO | None]:
-        """Open a file, in a ``with`` statement; ``None`` if it has changed since it was seen."""
+        """Open a file for a ``with`` block; ``None`` if the file has changed since its folder was listed."""
         look = self._looks.get(path)
-        # Without O_NONBLOCK, a pipe in its place would be waited for.
+        # Without O_NONBLOCK, this call would wait if a pipe had replaced the file.
         flags = os.O_NONBLOCK | (0 if look is None else os.O_NOFOLLOW)
         try:
             file = open(path, "rb", opener=lambda name, more: os.open(name, more | flags))  # noqa: SIM115 - closed below
@@ -259,7 +259,7 @@ class FileSender:
     def _described(self, file: BinaryIO, path: Path) -> tuple[Description, bytes]:
         def checked(doing: str, path: Path, done: int, total: int | None) -> None:
             if self._producer.stopping:
-                # A large file takes minutes. Between two groups this raises Stopped.
+                # Reading a large file takes minutes. This call raises Stopped, because no group is begun.
                 self._producer.group()
             self._on_bytes(doing, path, done, total)
 
@@ -271,7 +271,7 @@ class FileSender:
         return found
 
     def _interrupted(self) -> Description | None:
-        # This group is not begun, so it may be dropped.
+        # This group is not begun, so it need not be used.
         group = self._producer.group()
         return Description.of_group(group.properties) if group.resume_from or group.resume_offset else None
 
@@ -292,7 +292,7 @@ class FileSender:
                 group.put(data, last=last)
 
     def _told(self, records: Iterable[bytes], path: Path, about: Description) -> Iterator[bytes]:
-        """Yield the records, and tell how far the file is."""
+        """Yield the records, and call ``on_bytes`` after each of them."""
         done = 0
         for data in records:
             yield data
@@ -303,8 +303,8 @@ class FileSender:
 def _regular(path: Path, about: os.stat_result) -> Look:
     look = Look.of(about)
     if look is None:
-        # A file is read twice. A device may have no end, and a pipe has nothing the second time.
-        raise OSError(EINVAL, "it is not a regular file; write what it gives to a file, and send that", str(path))
+        # A file is read twice. A device may have no end, and a pipe cannot be read a second time.
+        raise OSError(EINVAL, "it is not a regular file; write its data to a file, and send that file", str(path))
     return look
 
 
@@ -319,13 +319,13 @@ def _digest(text: str) -> str:
 def _check_unchanged(path: Path, found: os.stat_result, sent: Look | None) -> None:
     if Look.of(found) != sent:
         raise GroupUsage(
-            f"{path} is another file than the one that was sent, or was written to since. What was sent is complete, and what "
-            "there is now is not sent. Send it, too"
+            f"{path} was replaced after it was sent, or was written to. The file that was sent is complete, and the present file "
+            "is not sent. Send it, too"
         )
 
 
 def _until_last(records: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    """Yield the records, and whether each is the last; an empty file has one."""
+    """Yield each record, and whether it is the last. An empty file has one empty record."""
     before = b""
     for data in records:
         if before:
@@ -335,10 +335,10 @@ def _until_last(records: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 class _Compared(io.RawIOBase):
-    """Reads a file from its beginning. Each block must be the one that was described."""
+    """A reader of a file, from the beginning. It raises GroupUsage if a block is not as it was described."""
 
     def __init__(self, file: BinaryIO, path: Path, prefixes: bytes) -> None:
-        """``prefixes``: as ``Description.of_file`` returns them."""
+        """``prefixes``: the digests from ``Description.of_file``."""
         file.seek(0)
         self._file, self._path, self._prefixes = file, path, io.BytesIO(prefixes)
         self._digest = hashlib.sha256()

@@ -1,4 +1,4 @@
-"""FileSink: each group becomes a file, exactly once, whatever is killed when.
+"""FileSink: makes a file from each group, exactly once, even if the program or the queue manager is killed.
 
     with qmgr.group_consumer("ORDERS", name="ORDERS.SINK") as consumer:
         sink = mqgroups.FileSink("/var/orders", consumer)
@@ -7,20 +7,20 @@
                 for message in group:
                     file.write(message.data + b"\\n")
 
-A file is written under a hidden name. Before each commit it is made durable, and its hidden name and length become the consumer's
-checkpoint. After a crash the next start copies what is committed to a file of its own, and writes the messages that come again
-behind that. When the group's last commit has taken effect, the file is renamed. If the program dies between the two, the
-checkpoint says so, and the next start renames the file. So a file without a hidden name is whole, and is never changed again: the
-sink knows a group by its key, and does not use a name again that a file has already.
+A file is written under a hidden name. Before each commit the file is made durable, and its hidden name and length become the
+consumer's checkpoint. After a crash the next start copies the committed part to a file of its own, and appends the messages that
+come again. After the group's last commit the file is renamed. If the program dies between this commit and the renaming, the
+checkpoint shows this, and the next start renames the file. So a file without a hidden name is whole, and is never changed again.
+The sink knows a group by its key, and does not use the name of an existing file again.
 
-A program that was stopped for a while may wake up when the next start is at work already. It commits nothing any more, but it may
-still write. Therefore each start has hidden names with a number of its own, and removes only files with lower numbers.
+A process that was paused for a while may continue after the next start of the program. It cannot commit any longer, but it may
+still write. Therefore each start has hidden names with its own number, and removes only files with lower numbers.
 
 A file that ``check`` finds wrong, or that the application calls wrong (``fail``), goes to the folder ``quarantine`` instead, next
-to a file with the reason. So does the file of a group whose rest went to the backout queue.
+to a file with the reason. The file of a group whose rest went to the backout queue also goes there.
 
-The checkpoint of the consumer belongs to the sink. It stays when the consumer is closed; ``consumer.forget()`` removes
-it, when the sink is done.
+The checkpoint of the consumer belongs to the sink, and remains when the consumer is closed. When the sink is not used any longer,
+remove the checkpoint with ``consumer.forget()``.
 """
 
 from __future__ import annotations
@@ -45,18 +45,18 @@ from mqgroups.printable import LONGEST, printable
 
 QUARANTINE = "quarantine"
 _REASON = ".reason"
-# The longest name in a checkpoint, characters. File systems allow as many bytes, or fewer.
+# The longest name in a checkpoint, in characters. File systems allow no name with more bytes than that.
 _LONGEST_NAME = 255
 _PARTS = ".*.part"
 _BLOCK_BYTES = 1 << 20
 
 
 class FileSink:
-    """A folder for the groups of one consumer. Nothing else may write to it.
+    """A folder with the files of one consumer's groups. Nothing else may write to the folder.
 
     Attributes:
-        finished: a pair: the file that was put in place last, and the reason for its quarantine (empty if it is in none);
-            ``None`` before the first one.
+        finished: the path of the file that was finished last, and why it is in quarantine (empty if it is not); ``None`` before
+            the first file is finished.
     """
 
     def __init__(
@@ -67,16 +67,16 @@ class FileSink:
         name_of: Callable[[IncomingGroup], str] = attrgetter("name"),
         check: Callable[[IncomingGroup, Path], str] | None = None,
     ) -> None:
-        """Finish what the last start left, and use ``consumer.before_commit``.
+        """Finish the file that the last start has left, and use ``consumer.before_commit``.
 
         Args:
-            folder: exists.
-            consumer: without a checkpoint of another kind.
-            name_of: returns the name of a group's file; by default the group's.
-            check: is called when all of a file is on disk and before that is committed; returns why it is wrong, or nothing.
+            folder: an existing folder.
+            consumer: a consumer that has no checkpoint of another kind.
+            name_of: returns the name of a group's file; by default the group's name.
+            check: called when the whole file is on disk, before the last commit. Returns why the file is wrong, else ``""``.
 
         Raises:
-            ConfigurationError: there is no consumer, or one for asyncio.
+            ConfigurationError: ``consumer`` is not a consumer, or is a consumer for asyncio.
             GroupUsage: the consumer has a checkpoint of another kind.
             OSError: the folder does not exist, or a file cannot be renamed.
         """
@@ -91,26 +91,26 @@ class FileSink:
         self._place: _Place | None = None
         self._failure = ""
         self.finished: tuple[Path, str] | None = None
-        # Later starts have higher numbers, also if a clock is set back while files of this one are there.
+        # Later starts have higher numbers, even if a clock is set back while files of this start exist.
         self._start = max([time.time_ns(), *(_start_of(part) + 1 for part in self._folder.glob(_PARTS))])
-        # The file of an earlier start that the checkpoint names, until a commit names another one.
+        # The file of an earlier start that the checkpoint names, until a commit names another file.
         self._earlier: Path | None = None
         self.finish()
         self._remove_left_over()
-        # If an error kept the file of the last group from being renamed, only the checkpoint has its name.
+        # If an error prevented the renaming of the last group's file, only the checkpoint has its name.
         consumer.attach(before_commit=self._before_commit, before_forget=self.finish)
 
     @contextlib.contextmanager
     def file(self, group: IncomingGroup) -> Iterator[BinaryIO]:
         """Return the file of a group, for a ``with`` statement around the iteration over its messages.
 
-        Its name is the group's, or the GroupId if the group has no name that a file can have. If there is such a file already,
-        ``.`` and the GroupId are appended, or the MsgId of the group's first message, or a random number. For a message in no
-        group, its MsgId stands for the GroupId.
+        The file's name is the group's name, or the GroupId if a file cannot have the group's name. If such a file exists already,
+        ``.`` and the GroupId are appended, or the MsgId of the group's first message, or a random number. For a message without a
+        group, its MsgId replaces the GroupId.
 
         Raises:
-            GroupUsage: on entering the block: the beginning of the group, or of its file, is missing.
-            OSError: on entering the block: the file cannot be opened.
+            GroupUsage: on entering the block, the beginning of the group, or of its file, is missing.
+            OSError: on entering the block, the file cannot be opened.
         """
         file = self._begin(group)
         in_order = False
@@ -118,7 +118,7 @@ class FileSink:
             yield file
             in_order = True
         finally:
-            # A block that was interrupted while it was entered may end late, when the next one has a file.
+            # A block that was interrupted while it was entered may end only after the next block has a file.
             if self._file is file:
                 self._file = self._place = None
             file.close()
@@ -126,7 +126,7 @@ class FileSink:
                 self.finish()
 
     def _begin(self, group: IncomingGroup) -> BinaryIO:
-        """Open the file of a group, with what is committed of it."""
+        """Open the file of a group, with the data that is committed."""
         self.finish()
         place, key = _Place.of(group.checkpoint), group.key.hex()
         if place is not None and (place.ended or not may_be_same(bytes.fromhex(place.key), group.key)):
@@ -159,15 +159,15 @@ class FileSink:
         self._failure = reason[:LONGEST]
 
     def finish(self) -> None:
-        """Rename the file of the last group that ended, if that was not done; remove files that no checkpoint names."""
+        """Rename the file of the last group that ended, if it is not renamed yet. Remove files that no checkpoint names."""
         place = _Place.of(self._consumer.checkpoint)
         if place is not None and place.ended and (hidden := self._folder / place.part).exists():
-            # A name that was free when the group began may be taken by now. rename() is the one operation after which the hidden
-            # file is gone, also if the file is taken away at once; it would replace a file, so it gets a name that is free.
+            # A name that was free when the group began may be taken by now. rename() is the only operation after which the hidden
+            # file is gone, even if the new file is removed at once. It would replace a file, so it gets a name that is free.
             target = self._folder / free_name(self._folder, place.name)
             if place.wrong:
                 quarantine = self._folder / QUARANTINE
-                # Whoever may read what is received need not read what was rejected.
+                # Users who are allowed to read received files are not automatically allowed to read rejected files.
                 quarantine.mkdir(mode=0o700, exist_ok=True)
                 target = quarantine / free_name(
                     quarantine, place.name, short_id(bytes.fromhex(place.key)), beside=_REASON
@@ -194,10 +194,10 @@ class FileSink:
         os.fsync(file.fileno())
         wrong, ended = self._failure, group.ends
         if group.quarantined is not None:
-            # What was processed of the group is nowhere else.
+            # The file is kept, because the processed messages of the group are nowhere else.
             wrong = wrong or str(group.quarantined)[:LONGEST]
         elif group.abandoned is not None:
-            # Its file is removed, unless it is called wrong.
+            # The file of an abandoned group is removed, except if the application calls it wrong.
             ended = bool(wrong)
         elif ended and not wrong and self._check is not None:
             wrong = self._check(group, self._folder / place.part)[:LONGEST]
@@ -213,11 +213,11 @@ class FileSink:
             )
 
     def _part(self, key: str) -> Path:
-        # With the key: another group of the same name or GroupId must not be taken for this one.
+        # The hidden name has the key, because another group may have the same name or GroupId.
         return self._folder / f".{self._start}.{key}.part"
 
     def _remove_left_over(self) -> None:
-        """Remove what earlier starts have left, but for what is committed of an interrupted group."""
+        """Remove the hidden files of earlier starts, except the file that the checkpoint of an interrupted group names."""
         place = _Place.of(self._consumer.checkpoint)
         for part in self._folder.glob(_PARTS):
             if place is not None and part.name == place.part:
@@ -231,10 +231,10 @@ class FileSink:
 
 
 def free_name(folder: Path, name: str, *ends: str, beside: str = "") -> str:
-    """Return the name with the first of these ends that is free in a folder, or with a random end: a group may come again.
+    """Return ``name`` with the first of ``ends`` that makes it free in a folder, or else with a random end.
 
-    Characters that the locale lacks are escaped. Before an end, a name is cut if the file system takes none that is so long, also
-    for a file ``beside`` it.
+    Characters that the locale lacks are escaped. If the file system does not allow a name of that length, also with ``beside``
+    appended, the name is cut before its end.
     """
     encoding, most = sys.getfilesystemencoding(), os.pathconf(folder, "PC_NAME_MAX") - len(beside)
     try:
@@ -253,7 +253,7 @@ def free_name(folder: Path, name: str, *ends: str, beside: str = "") -> str:
 def _is_name(name: str) -> bool:
     """Whether a file may have this name, which comes from a message.
 
-    It must not lead out of the folder, hide the file, or look like an option to a command that gets it as an argument.
+    The name must not lead out of the folder, hide the file, or look like an option of a command that has it as an argument.
     """
     return (
         0 < len(name) <= _LONGEST_NAME
@@ -265,7 +265,7 @@ def _is_name(name: str) -> bool:
 
 
 def make_durable(folder: Path) -> None:
-    """Make the entries of a folder durable."""
+    """Make the entries of a folder durable, by ``fsync``."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -279,7 +279,7 @@ def _start_of(part: Path) -> int:
 
 
 def _copy(source: Path, target: BinaryIO, length: int) -> None:
-    """Copy the first bytes of a file."""
+    """Copy the first ``length`` bytes of a file; raises GroupUsage if the file is shorter."""
     if not length:
         return
     with open(source, "rb", opener=_no_link) as file:
@@ -297,8 +297,8 @@ def _no_link(path: str, flags: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What a checkpoint says: the name of a group's file, the group's key in hexadecimal digits, its hidden name, how much is
-    committed, whether the group has ended, and why its file goes to quarantine.
+    """The values of a checkpoint: the name of a group's file, the group's key in hexadecimal digits, the file's hidden name, its
+    committed length, whether the group has ended, and why its file goes to quarantine.
     """
 
     name: str
@@ -314,9 +314,9 @@ class _Place:
 
     @classmethod
     def of(cls, checkpoint: Any) -> _Place | None:
-        """Return what a checkpoint says; raises GroupUsage if a sink cannot have made it.
+        """Return the values of a checkpoint; raises GroupUsage if a sink cannot have made it.
 
-        Whoever may put to the status queue can change it, and its names become paths.
+        The check is strict, because any user who may put to the status queue can change a checkpoint, and its names become paths.
         """
         match checkpoint:
             case None:

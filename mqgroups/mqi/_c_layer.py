@@ -1,7 +1,7 @@
 """The common base of the adapters for pymqi and ibmmq: the C functions, and MQCONNX through the binding's own classes.
 
 pymqi's ``pymqe`` and ibmmq's ``ibmmqc`` have the same arguments and results for these verbs, because ibmmq is derived from
-pymqi. The C functions are not wrapped: no Python code runs between the caller and the MQI.
+pymqi. The C functions are not wrapped, so no Python code runs between the caller and the MQI.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from mqgroups.mqi.structures import LONGEST_MESSAGE_BYTES
 Mqstat: TypeAlias = Callable[[int, int, bytes], tuple[bytes, int, int]]
 
 _UTF_8 = 1208
-# The version of MQCD in IBM MQ 8.0, to which both bindings' structures reach: from 7 on it has TLS, from 9 on
-# SharingConversations. The first versions with a table's URL, an application's name, and the password of a key repository.
+# MQCD of IBM MQ 8.0, which both bindings' structures have; TLS needs version 7, SharingConversations version 9. And the first
+# versions with the URL of a channel definition table, with an application's name, and with the password of a key repository.
 _MQCD_VERSION_11, _MQCNO_VERSION_6, _MQCNO_VERSION_7, _MQSCO_VERSION_6 = 11, 6, 7, 6
-# The larger one of both ends counts, unless one is 0 (IBM MQ, "HeartbeatInterval"). So the channel decides. The default of both
-# bindings is 300, IBM's own for programs in C is 1.
+# The larger HeartbeatInterval of both ends counts, unless one end has 0 (IBM MQ, "HeartbeatInterval"). So with 1 the channel's
+# interval counts. The default of both bindings is 300, IBM's own for programs in C is 1.
 _LET_THE_CHANNEL_DECIDE_S = 1
 _APPL_NAME_LENGTH = 28
 # This package reconnects by itself, because MQPMO_LOGICAL_ORDER is refused with the client's automatic reconnection (2547). Each
-# connection has a socket of its own, because connections that share one are lost together, and wait for each other (IBM MQ,
+# connection has its own socket, because connections that share a socket are lost together, and wait for each other (IBM MQ,
 # "Default behavior of client-connection and server-connection channels").
 _CONNECT_OPTIONS = mq.MQCNO_RECONNECT_DISABLED | mq.MQCNO_HANDLE_SHARE_BLOCK | mq.MQCNO_NO_CONV_SHARING
-# Fields that only newer bindings have: argument -> structure, field, and an alternative to offer in the error.
+# Arguments whose fields only some bindings have: argument -> structure, field, and an alternative for the error's text.
 _NOT_IN_EVERY_BINDING = {
     "token": ("CSP", "Token", ""),
     "ccdt_url": ("CNO", "CCDTUrl", ", or set MQCCDTURL, or MQCHLLIB and MQCHLTAB, in the environment and leave it out"),
@@ -50,7 +50,7 @@ _NOT_IN_EVERY_BINDING = {
 class CLayer:
     """The verbs of one binding's C module, and ``connect``."""
 
-    # Whether the binding passes an MQSCO even if it is given none.
+    # Whether the binding passes an MQSCO to MQCONNX even if the caller gives none.
     always_passes_mqsco = False
 
     def __init__(self, name: str, package: Any, c_module: Any) -> None:
@@ -66,11 +66,11 @@ class CLayer:
         self.MQDISC: Callable[[int], tuple[int, int]] = c_module.MQDISC
 
     def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
-        """MQCONNX with the binding's own MQCD, MQSCO and MQCSP classes, which match the MQ client it was built for.
+        """Connect with the binding's own MQCD, MQSCO and MQCSP classes, which match the MQ client that it was built for.
 
-        The binding's QueueManager object is used only to connect: its handle is taken, and it does not disconnect when it is
-        garbage-collected, because MQDISC commits. It is added to ``made`` first, so that no interruption can lose the handle. The
-        object of a try that failed is used again.
+        The binding's QueueManager object is used only to connect. It does not disconnect when it is garbage-collected, because
+        MQDISC commits. It is added to ``made`` first, so that no interruption can lose its handle. After a try that failed, the
+        same object is used again.
         """
         self._require_fields(arguments)
         package = self._package
@@ -101,11 +101,11 @@ class CLayer:
             keywords |= self._key_repository(arguments)
             q_mgr.connect_with_options(arguments.q_mgr_name, **keywords)
         except package.MQMIError as error:
-            # The binding raises for a warning, too, but then the handle is usable.
+            # The binding raises this error for a warning, too. Then the handle is usable.
             hconn = q_mgr.get_handle() if error.comp == mq.MQCC_WARNING else mq.MQHC_UNUSABLE_HCONN
             return hconn, error.comp, error.reason
         finally:
-            # They have secrets, and may be shown as a local of this frame.
+            # They have secrets, and a traceback may show the local variables of this frame.
             keywords.clear()
         return q_mgr.get_handle(), mq.MQCC_OK, mq.MQRC_NONE
 
@@ -119,7 +119,7 @@ class CLayer:
                 )
 
     def _connect_options(self, arguments: ConnectArguments) -> dict[str, Any]:
-        """Return the keywords for the binding's MQCNO; pymqi has no class for it, and passes on the options only."""
+        """Return the keywords for the binding's MQCNO. pymqi has no class for MQCNO, and passes on only the options."""
         options = _CONNECT_OPTIONS
         if arguments.channel is not None or arguments.ccdt_url is not None:
             # libmqm_r would try local bindings first (IBM MQ, "Connecting to a queue manager using the MQCONNX call"). ibmmq
@@ -135,10 +135,10 @@ class CLayer:
         return {"cno": cno}
 
     def _key_repository(self, arguments: ConnectArguments) -> dict[str, Any]:
-        """Return the keyword for the binding's MQSCO; none if no argument needs it.
+        """Return the keyword for the binding's MQSCO; empty if no argument needs an MQSCO.
 
-        An MQSCO makes the client ignore MQSSLKEYR and MQSSLCRYP (IBM MQ, "MQSCO"), and its FipsRequired comes before MQSSLFIPS.
-        So these variables are read here.
+        An MQSCO makes the client ignore MQSSLKEYR and MQSSLCRYP (IBM MQ, "MQSCO"), and its FipsRequired overrides MQSSLFIPS.
+        So this package reads these variables itself.
         """
         given = (arguments.key_repository, arguments.certificate_label, arguments.fips)
         if not self.always_passes_mqsco and all(argument is None for argument in given):
@@ -156,21 +156,21 @@ class CLayer:
         return {"sco": sco}
 
     def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
-        """Make an MQCD point to a peer name; returns an object that must be kept alive as long as the MQCD is used."""
-        raise NotImplementedError  # each binding does its own
+        """Make an MQCD point to a peer name. Returns an object that must exist while the MQCD is used."""
+        raise NotImplementedError  # for subclasses
 
     @cached_property
     def _set_options(self) -> tuple[bytes, bytes]:
-        """An MQSMPO and an MQPD, packed once: packing them takes longer than the rest of a call."""
+        """An MQSMPO and an MQPD. They are packed once, because packing them takes longer than the rest of a call."""
         # Strings are passed as UTF-8; the default would be the character set of the program's locale.
         return self._package.SMPO(ValueCCSID=_UTF_8).pack(), self._package.PD().pack()
 
     def message_handle(
         self, hconn: int, properties: Mapping[str, PropertyValue], hmsg: int | None = None
     ) -> tuple[int, int, int]:
-        """MQCRTMH, unless ``hmsg`` is given, then MQSETMP for each property. Returns (hmsg, comp, reason).
+        """Call MQCRTMH if ``hmsg`` is not given, then MQSETMP for each property. Returns (hmsg, comp, reason).
 
-        The message handle exists as long as the connection: pymqi has no MQDLTMH.
+        The message handle exists until the connection ends, because pymqi has no MQDLTMH.
         """
         c = self._c
         comp, reason = mq.MQCC_OK, mq.MQRC_NONE
@@ -193,9 +193,9 @@ class CLayer:
 
 
 def program_name(argv: list[str]) -> bytes:
-    """Return the name of a script, or of a package that runs as one, 28 bytes; empty if there is none.
+    """Return the name of a script, or of a package that runs as a script, in 28 bytes; empty if there is none.
 
-    Without it administrators see the interpreter's name in DISPLAY CONN, the same for all programs.
+    Without this name, DISPLAY CONN shows administrators the interpreter's name, which is the same for all programs.
     """
     path = Path(argv[0] if argv else "")
     name = path.parent.name if path.name == "__main__.py" else path.name

@@ -9,8 +9,8 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi._c_layer import CLayer, Mqstat
 from mqgroups.mqi.structures import text
 
-# Every character attribute that this package inquires is a name of this length. ibmmqc returns the whole buffer, filled or not,
-# so the buffer must not be longer than the attribute; a longer attribute gives a warning, MQRC_CHAR_ATTRS_TOO_SHORT.
+# Every character attribute that this package inquires is a name of this length. ibmmqc returns the whole buffer, even its unused
+# end, so the buffer must not be longer than the attribute. A longer attribute gives a warning, MQRC_CHAR_ATTRS_TOO_SHORT.
 _CHAR_ATTR_LENGTH = mq.MQ_Q_MGR_NAME_LENGTH
 
 
@@ -30,7 +30,7 @@ class IbmmqBinding(CLayer):
         counts = (1, 0, 0) if is_integer else (0, 1, _CHAR_ATTR_LENGTH)
         int_attrs, char_attrs, *_, comp, reason = self._mqinq(hconn, hobj, [selector], [], *counts)
         if comp:
-            # A warning has no value either: the object does not have this attribute (2068).
+            # After a warning there is no value either, because the object does not have this attribute (2068).
             return (0 if is_integer else ""), comp, reason
         return (int_attrs[0] if is_integer else text(char_attrs)), comp, reason
 

@@ -1,7 +1,7 @@
 """The adapter for pymqi: its C module ``pymqe``, whose MQINQ takes one selector and returns one value.
 
-``pymqe`` has no MQSTAT. It is called in the MQ client library that ``pymqe`` itself is linked with: the dynamic loader looks for
-the function in the dependencies of ``pymqe``. So the connection handle is known to that library, whichever it is.
+``pymqe`` has no MQSTAT. This module calls MQSTAT in the MQ client library that ``pymqe`` is linked with, because that library
+knows the connection handle. The dynamic loader finds the function in the dependencies of ``pymqe``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class PymqiBinding(CLayer):
 
     @property
     def has_mqstat(self) -> bool:
-        """Whether the client library has MQSTAT. A library before IBM MQ 7.0 lacks it, and the library may not be found."""
+        """Whether the client library has MQSTAT. False for a library before IBM MQ 7.0, and if the library is not found."""
         try:
             return self.MQSTAT is not None
         except (AttributeError, OSError):
@@ -44,7 +44,7 @@ class PymqiBinding(CLayer):
         return (text(value) if isinstance(value, bytes) else value), comp, reason
 
     def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
-        """Make an MQCD point to a peer name; pymqi takes its address as a number. Returns the memory, to be kept alive."""
+        """Make an MQCD point to a peer name. Returns the name's memory, because pymqi takes only its address."""
         if peer_name is None:
             return None
         name = peer_name.encode()

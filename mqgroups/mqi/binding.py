@@ -1,4 +1,4 @@
-"""Choose the binding, once for each process, and report clearly what is not installed.
+"""Chooses the binding, once for each process, and reports which package or library is not installed.
 
 The docstring of the package ``mqgroups.mqi`` has the rules.
 """
@@ -18,7 +18,7 @@ from mqgroups.mqi._pymqi import PymqiBinding
 from mqgroups.mqi.abc import Binding, ConnectedQueueManager
 
 _BINDINGS: dict[str, type[PymqiBinding] | type[IbmmqBinding]] = {"pymqi": PymqiBinding, "ibmmq": IbmmqBinding}
-# The bindings' C modules. An ImportError that names one of them means that the client library is missing, not the binding; both
+# The bindings' C modules. An ImportError that names a C module means that the client library is missing, not the binding. Both
 # packages hide the loader's own message.
 _C_MODULES = ("pymqe", "ibmmqc")
 # The client library that each binding is linked with.
@@ -29,7 +29,7 @@ _INSTALLATION = Path("/opt/mqm")
 
 
 def load_binding() -> Binding:
-    """Return the binding this process uses.
+    """Return the binding that this process uses.
 
     Raises:
         ConfigurationError: MQGROUPS_MQI names neither binding.
@@ -72,7 +72,7 @@ def _load(name: str) -> Binding:
             cure = f"set MQGROUPS_MQI={others[0]}, or run" if others else "run"
             raise BindingMissing(name, f"{problem}: {cure} `pip install {name if others else 'ibmmq'}`") from None
         if _is_about_the_client(error):
-            # pymqi tries another module's name after the first error, which alone has the loader's words.
+            # pymqi tries another module's name after the first error. Only the first error has the loader's message.
             raise BindingMissing(
                 name,
                 f"{name} cannot load the IBM MQ client library ({error.__context__ or error}): install IBM's redistributable "
@@ -95,8 +95,8 @@ def _loads_client_of_installation(name: str) -> bool:
 
 
 def _load_client_library(directory: Path) -> None:
-    # Loaded before the binding, so that the dynamic loader resolves the binding's dependency to this library, by its name. Not
-    # with RTLD_GLOBAL: then both bindings would call whichever library came first, and the two connect in different ways.
+    # The library is loaded before the binding, so that the dynamic loader uses it for the binding's dependency of the same name.
+    # RTLD_GLOBAL is not used, because both bindings would then call the first library, and the two libraries connect differently.
     for library in _CLIENT_LIBRARIES.values():
         path = directory / "lib64" / library
         try:

@@ -1,8 +1,8 @@
-"""IBM's constants, with IBM's names letter for letter, so that each can be found in IBM's manuals.
+"""IBM's constants, with exactly IBM's names, so that they can be found in IBM's manuals.
 
-A table for looking up completion and reason codes, options, flags, the special values of message descriptor fields, attribute
-selectors and lengths. It has only the names that this package and its tests use, and needs no
-binding. The tests compare every one of them with ``pymqi.CMQC`` and ``ibmmq.CMQC``.
+They are completion and reason codes, options, flags, special values of message descriptor fields, attribute selectors and
+lengths. This module has only the names that this package and its tests use, and needs no binding. The tests compare every
+constant with ``pymqi.CMQC`` and ``ibmmq.CMQC``.
 """
 
 from __future__ import annotations
@@ -331,7 +331,7 @@ _REASON_NAMES = {value: name for name, value in sorted(globals().items()) if nam
 
 
 def reason_name(reason: int) -> str:
-    """Return the ``MQRC_`` name of a reason code; ``"MQRC_<number>"`` for one that neither this table nor the binding has."""
+    """Return the ``MQRC_`` name of a reason code; ``"MQRC_<number>"`` if neither this module nor the binding has the code."""
     if reason in _REASON_NAMES:
         return _REASON_NAMES[reason]
     for package in ("pymqi", "ibmmq"):

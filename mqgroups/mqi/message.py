@@ -1,6 +1,6 @@
 """A message that was got: its data and its message descriptor.
 
-A consumer makes one of these for every message, so a field is unpacked only when it is asked for.
+A consumer makes an object for every message, so a field is unpacked only when it is read.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from mqgroups.mqi.rfh2 import TakenProperties
 from mqgroups.mqi.text import decoded
 from mqgroups.printable import even_half_made
 
-# How Managed File Transfer ends the group of a transfer that failed, and how applications tell it to cancel one: a return code
-# that is not 0, and a text. IBM MQ, topics "Failure of a file-to-message transfer" and "IBM MQ message properties read from
-# messages on source queues". The type of the codes is not in these texts.
+# The properties with which Managed File Transfer ends the group of a transfer that failed, and with which applications cancel a
+# transfer: a return code that is not 0, and a text. IBM MQ, topics "Failure of a file-to-message transfer" and "IBM MQ message
+# properties read from messages on source queues". These texts do not give the type of the codes.
 _OF_MFT = (("WMQFTEResultCode", "WMQFTESupplement"), ("UserReturnCode", "UserSupplement"))
 _WHOLE_NUMBER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
 _TEXT = mq.MQFMT_STRING.decode().rstrip()
@@ -60,8 +60,8 @@ class Message:
 
         Attributes:
             taken: the properties that were removed from the data; ``None`` if there were none.
-            is_plain: whether it is known to be a whole message from the middle of a group that was never backed out. The others
-                may need a check.
+            is_plain: whether the message is known to be a whole message in the middle of a group, and was never backed out. Other
+                messages may need a check.
         """
         self.data = data
         self._md = md
@@ -73,11 +73,11 @@ class Message:
         self._properties: Mapping[str, PropertyValue] | None = None
 
     def chunks(self) -> Iterator[bytes]:
-        """Yield the data, one segment after the other if the message arrives in segments. Call it once only.
+        """Yield the data, one segment after the other if the message arrives in segments. Call this method only once.
 
-        A consumer made with ``stream=True`` gets a segment when the next chunk is asked for. Asking for it confirms that the
-        previous segment is processed, and the consumer may take a syncpoint first. After a crash in the middle of a message the
-        first chunk is the first uncommitted segment, at ``offset``.
+        A consumer made with ``stream=True`` gets a segment when the application asks for the next chunk. Asking for the next
+        chunk confirms that the previous segment is processed, and the consumer may take a syncpoint first. After a crash in the
+        middle of a message, the first chunk is the first uncommitted segment, at ``offset``.
         """
         yield self.data
         message = self
@@ -91,17 +91,17 @@ class Message:
 
     @property
     def is_segment(self) -> bool:
-        """Whether it is a segment of a message, or a message that was reassembled from its segments."""
+        """Whether this object is a segment of a message, or a message that was reassembled from its segments."""
         return self._segment_status != mq.MQSS_NOT_A_SEGMENT
 
     @property
     def is_last_segment(self) -> bool:
-        """Whether no further segment of its logical message follows."""
+        """Whether this object ends its logical message, because no segment follows."""
         return self._segment_status != mq.MQSS_SEGMENT
 
     @property
     def _as_got(self) -> tuple[bytearray, bytes]:
-        """The MQMD (364 bytes) and the data as they were got, for putting the message again."""
+        """The MQMD (364 bytes) and the data from MQGET, for putting the message again."""
         md, data = (self._md, self.data) if self._taken is None else self._taken[1:]
         return bytearray(md), data
 
@@ -109,9 +109,9 @@ class Message:
     def properties(self) -> Mapping[str, PropertyValue]:
         """The message properties by name; values are ``str``, ``int``, ``float``, ``bool``, ``bytes`` or ``None``.
 
-        Names are those of MQINQMP: a property in the folder ``usr`` has its plain name, others are preceded by folder and groups
-        (``jms.Dst``). Properties are read on first use. A message that was reassembled has the properties of its first segment; a
-        stream has those of the first segment that was got.
+        Names are as in MQINQMP. A property in the folder ``usr`` has its plain name; a name in another folder begins with folder
+        and groups (``jms.Dst``). Properties are read on first use. A reassembled message has the properties of its first segment;
+        a stream has the properties of the first segment that was got.
         """
         if self._properties is None:
             self._properties = property_folders.values(() if self._taken is None else self._taken.folders)
@@ -122,14 +122,14 @@ class Message:
         """The data as text, decoded by the message's CCSID and Encoding, without a byte order mark.
 
         Raises:
-            CcsidUnknown: there is no code page here for the CCSID.
-            NotDecoded: the data is not text in that CCSID, or no code page has that number.
+            CcsidUnknown: this package has no code page for the CCSID.
+            NotDecoded: the data is not text in that CCSID, or no code page can have that CCSID.
         """
         return decoded(self.data, self.ccsid, self.encoding)
 
     @property
     def value(self) -> Any:
-        """What the consumer's codec made of the data.
+        """The value that the consumer's codec has made from the data.
 
         Raises:
             GroupUsage: the consumer has no codec.
@@ -142,7 +142,7 @@ class Message:
     def _decode(self, codec: Callable[[Any], Any]) -> None:
         """Decode the data; called by the group that the message belongs to.
 
-        ``codec`` gets text as ``str``, if the format says that it is text.
+        ``codec`` gets ``str`` if the format is MQSTR, else ``bytes``.
 
         Raises:
             ValueError: the data is invalid.
@@ -152,15 +152,15 @@ class Message:
 
     @property
     def is_last(self) -> bool:
-        """Whether it is the last message of its group; true for a message that is not in a group."""
+        """Whether this is the last message of its group; true for a message that is not in a group."""
         return self._group_status == _LAST or self._group_status == _NOT_IN_GROUP
 
     @property
     def _abandoned_with(self) -> int | None:
         """The result with which the producer abandoned the group; ``None`` if this message does not end an abandoned group.
 
-        The last message of an abandoned group is empty. It is a report with application-defined feedback; or it has a return code
-        of Managed File Transfer that is not 0, whose size is the result.
+        The last message of an abandoned group is empty. It is a report with application-defined feedback, which gives the result.
+        Or it has a return code of Managed File Transfer that is not 0. Then the result is the absolute value of this code.
         """
         return None if (ending := self._abandonment()) is None else ending[0]
 
@@ -185,17 +185,17 @@ class Message:
 
     @property
     def in_group(self) -> bool:
-        """Whether it belongs to a group."""
+        """Whether the message belongs to a group."""
         return self._group_status != _NOT_IN_GROUP
 
     @property
     def group_id(self) -> bytes:
-        """24 bytes; ``MQGI_NONE`` for a message that is not in a group."""
+        """The GroupId, 24 bytes; ``MQGI_NONE`` for a message that is not in a group."""
         return self._md[st.MD_GROUP_ID]
 
     @property
     def msg_seq_number(self) -> int:
-        """1 for the first message of a group."""
+        """The message's number in its group, from 1 on."""
         return st.long_at(self._md, st.MD_MSG_SEQ_NUMBER)
 
     @property
@@ -205,17 +205,17 @@ class Message:
 
     @property
     def msg_flags(self) -> int:
-        """MQMF_* flags."""
+        """The message flags, MQMF_*."""
         return st.long_at(self._md, st.MD_MSG_FLAGS)
 
     @property
     def msg_id(self) -> bytes:
-        """24 bytes."""
+        """The MsgId, 24 bytes."""
         return self._md[st.MD_MSG_ID]
 
     @property
     def correl_id(self) -> bytes:
-        """24 bytes."""
+        """The CorrelId, 24 bytes."""
         return self._md[st.MD_CORREL_ID]
 
     @property
@@ -225,7 +225,7 @@ class Message:
 
     @property
     def ccsid(self) -> int:
-        """The coded character set identifier of the data: 1208 is UTF-8."""
+        """The coded character set identifier of the data, for example 1208 for UTF-8."""
         return st.long_at(self._md, st.MD_CODED_CHAR_SET_ID)
 
     @property
@@ -235,17 +235,17 @@ class Message:
 
     @property
     def persistence(self) -> int:
-        """``MQPER_PERSISTENT`` or ``MQPER_NOT_PERSISTENT``."""
+        """The persistence, ``MQPER_PERSISTENT`` or ``MQPER_NOT_PERSISTENT``."""
         return st.long_at(self._md, st.MD_PERSISTENCE)
 
     @property
     def priority(self) -> int:
-        """0 (lowest) to 9."""
+        """The priority, 0 (lowest) to 9."""
         return st.long_at(self._md, st.MD_PRIORITY)
 
     @property
     def backout_count(self) -> int:
-        """How often it was got in a unit of work that was backed out."""
+        """How many times the message was got in a unit of work that was backed out."""
         return st.long_at(self._md, st.MD_BACKOUT_COUNT)
 
     @property
@@ -260,12 +260,12 @@ class Message:
 
     @property
     def put_appl_name(self) -> str:
-        """The name of the application that put it."""
+        """The name of the application that put the message."""
         return st.name_at(self._md, st.MD_PUT_APPL_NAME)
 
     @property
     def put_time_utc(self) -> datetime | None:
-        """When it was put, to a hundredth of a second; ``None`` if the message has no valid put time."""
+        """When the message was put, to a hundredth of a second; ``None`` if the message has no valid put time."""
         stamp = st.name_at(self._md, st.MD_PUT_DATE) + st.name_at(self._md, st.MD_PUT_TIME)
         try:
             return datetime.strptime(stamp + "0000", "%Y%m%d%H%M%S%f").replace(tzinfo=UTC)
@@ -274,7 +274,7 @@ class Message:
 
     @property
     def _not_got_because(self) -> str:
-        """Why MQGET has not returned it whole, so that it has no data; empty for other messages."""
+        """Why MQGET did not return the whole message, so that this object has no data; empty for other messages."""
         return ""
 
     @even_half_made
@@ -284,7 +284,7 @@ class Message:
 
 
 class NotGot(Message):
-    """Stands for a message that MQGET did not return whole: it has the MQMD of its beginning, and no data."""
+    """A message that MQGET did not return whole. It has the MQMD of the message's beginning, and no data."""
 
     __slots__ = ("_cause",)
 
@@ -308,7 +308,7 @@ def _text(value: PropertyValue) -> str:
 
 
 def _whole_number(value: PropertyValue) -> int:
-    """Return the number that a property is, or says as text; 0 if it is none."""
+    """Return the whole number that a property is, or has as text; 0 if it has none."""
     if isinstance(value, str):
         return int(value) if _WHOLE_NUMBER.fullmatch(value) else 0
     if isinstance(value, bool) or not isinstance(value, int | float) or not float(value).is_integer():

@@ -1,9 +1,9 @@
 """PCF messages: writes the commands that this package sends to a command server, and reads the responses.
 
-Parameters may be integers, strings, and lists of them; other parameters of a response are skipped. Names are read as Latin-1.
+Parameters can be integers, strings, and lists of either kind. Other parameters of a response are skipped. Names are Latin-1.
 
-z/OS takes commands of type MQCFT_COMMAND_XR and version 3 only, and answers with extended responses in one or more sets: items,
-messages that say what is wrong, and a summary, which says no more than that something is wrong.
+z/OS accepts only commands of type MQCFT_COMMAND_XR and version 3. It answers with extended responses in one or more sets. They
+are items, error messages, and a summary, which only shows whether there are errors.
 
 Source: IBM MQ, "Structures for commands and responses", "Responses", "Extended responses".
 """
@@ -60,12 +60,12 @@ class Response:
     """One response message.
 
     Attributes:
-        is_last: whether it is the last one of its set.
-        comp, reason: the command's codes.
+        is_last: whether it is the last response of its set.
+        comp, reason: the command's completion code and reason code.
         values: the parameters by identifier.
-        kind: MQCFT_*.
-        of_set: the set that it belongs to; empty for a standard response.
-        sets: the sets that it announces.
+        kind: the type, MQCFT_*.
+        of_set: the set that the response belongs to; empty for a standard response.
+        sets: the further sets that the response announces.
     """
 
     is_last: bool
@@ -78,13 +78,13 @@ class Response:
 
 
 def are_all(responses: Sequence[Response]) -> bool:
-    """Whether a command has no more responses: each set, the first one and those that were announced, has its last one."""
+    """Whether these are all responses to a command, because the first set and each announced set has its last response."""
     known = {responses[0].of_set}.union(*(each.sets for each in responses))
     return known <= {each.of_set for each in responses if each.is_last}
 
 
 def command(number: int, parameters: Mapping[int, Value], *, extended: bool = False) -> bytes:
-    """Return the message for command ``number`` (MQCMD_*), in this machine's byte order; ``extended``: as z/OS takes it."""
+    """Return the message for command ``number`` (MQCMD_*), in this machine's byte order. ``extended``: the form for z/OS."""
     kind, version = (MQCFT_COMMAND_XR, 3) if extended else (MQCFT_COMMAND, 1)
     header = (kind, _HEADER_BYTES, version, number, 1, MQCFC_LAST, 0, 0, len(parameters))
     return struct.pack(f"{_NATIVE}9i", *header) + b"".join(_structure(*each) for each in parameters.items())
@@ -145,7 +145,7 @@ def _value(kind: int, structure: bytes, order: str) -> Value | None:
         return _text(structure, 20, numbers(1, 16)[0])
     if kind == MQCFT_STRING_LIST:
         many, length = numbers(2, 16)
-        # Strings of no length take no room, so there could be any number of them.
+        # Strings of length 0 take no room, so a short message could have any number of them.
         if length < 1 < many or 24 + many * length > len(structure):
             raise ValueError(f"a PCF structure of {len(structure)} bytes for {many} strings of {length} bytes")
         return tuple(_text(structure, 24 + number * length, length) for number in range(many))

@@ -1,10 +1,10 @@
-"""Message properties as they are put: the MQTYPE_* of a Python value, and checks of names and values.
+"""Finds the MQTYPE_* of a Python value, and checks names and values of message properties before they are put.
 
     bool MQTYPE_BOOLEAN   int MQTYPE_INT32, or MQTYPE_INT64   float MQTYPE_FLOAT64
     str MQTYPE_STRING     bytes MQTYPE_BYTE_STRING            None MQTYPE_NULL
 
-The bindings' C layers do not check a value: one that does not fit its type is changed silently, or crashes the process. So every
-name and value is checked here first. ``property_folders.py`` reads properties from messages.
+The bindings' C layers do not check a value. If a value does not fit its type, they change it silently, or the process crashes.
+So every name and value is checked here first. ``property_folders.py`` reads properties from messages.
 
 Source: IBM MQ, "Property names", "Property name restrictions", "MQSETMP".
 """
@@ -40,7 +40,7 @@ def checked(properties: Mapping[str, PropertyValue]) -> tuple[tuple[str, Propert
 
 
 def type_of(value: PropertyValue) -> tuple[int, int]:
-    """Return MQTYPE_* and the length argument of MQSETMP for a value that was checked."""
+    """Return the MQTYPE_* and the length argument of MQSETMP for a value from ``checked``."""
     if value is None:
         return mq.MQTYPE_NULL, 0
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Message properties as they arrive: which folders of an MQRFH2 hold properties, and the properties as Python values.
+"""Finds the folders of an MQRFH2 that hold message properties, and reads the properties as Python values.
 
     <usr><colour>green</colour><size dt='i4'>42</size></usr>        {"colour": "green", "size": 42}
     <shop content='properties'><basket><id dt='bin.hex'>00FF</id></basket></shop>   {"shop.basket.id": b"\\x00\\xff"}
@@ -22,11 +22,11 @@ from mqgroups.mqi import constants as mq
 from mqgroups.mqi.abc import PropertyValue
 
 _OF_PROPERTIES = frozenset("mq mq_usr mqps mqext jms mcd usr sib sib_usr sib_context".split())
-# The repetition is possessive (``*+``): otherwise the expression would keep a state for each attribute, to go back to.
+# The repetition is possessive (``*+``), because the expression would otherwise keep a backtracking state for each attribute.
 _ATTRIBUTES = r"(?:\s+[^\s=<>]+\s*=\s*(?:'[^']*'|\"[^\"]*\"))*+"
 _TAG = re.compile(rf"<(/?)([^\s/<>=]+)({_ATTRIBUTES})\s*(/?)>")
 _ATTRIBUTE = re.compile(r"\s+([^\s=<>]+)\s*=\s*(?:'([^']*)'|\"([^\"]*)\")")
-# A folder without groups, like nearly all folders. A folder that this matches is valid, and need not be parsed to know that.
+# A folder without groups, like nearly all folders. If this matches, the folder is valid without being parsed.
 _FLAT = re.compile(
     rf"<([^\s/<>=]+){_ATTRIBUTES}\s*>\s*(?:<([^\s/<>=]+){_ATTRIBUTES}\s*(?:/>|>[^<]*</\2\s*>)\s*)*</\1\s*>", re.DOTALL
 )
@@ -36,20 +36,20 @@ _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
 _HEX = re.compile(r"[0-9A-Fa-f]*")
 _TRUTH = {"1": True, "true": True, "0": False, "false": False}
 _BITS = {"i1": 8, "i2": 16, "i4": 32, "int": 32, "i8": 64}
-# A name has the names of all groups around it, so short elements can have names that are much longer than their folder. These
-# limits are for the memory that names take: in characters, for one name and for all of a message, where each name counts for as
-# many more as the memory of a property without its texts.
+# A name includes the names of all groups around it, so names can be much longer than their folder. These limits are for the
+# memory of names, in characters: for one name, and for all names of a message. There, each name counts ``_WEIGHT`` characters
+# more, for the memory of a property without its texts.
 _LONGEST_NAME = mq.MQ_MAX_PROPERTY_NAME_LENGTH
 MOST_WEIGHT = 2 << 20
 _WEIGHT = 64
-# The attributes that say something here.
+# The attributes that have a meaning here.
 _KNOWN = frozenset(("content", "dt", "xsi:nil"))
 PADDING = " \0\r\n\t"
 _NO_PROPERTIES: Mapping[str, PropertyValue] = MappingProxyType({})
 
 
 class Element(NamedTuple):
-    """An element with text. Its name includes the folder, except ``usr``, and the groups; its attributes are those known here."""
+    """An element with text. Its name begins with the folder, except ``usr``, and the groups. Unknown attributes are left out."""
 
     name: str
     attributes: dict[str, str]
@@ -57,14 +57,14 @@ class Element(NamedTuple):
 
 
 def holds_properties(folder: str) -> bool:
-    """Whether a folder that can be read holds message properties, by its name or its ``content`` attribute."""
+    """Whether a valid folder holds message properties, according to its name or its ``content`` attribute."""
     tag = _TAG.match(folder)
     return tag is not None and (tag[2] in _OF_PROPERTIES or _attributes(tag[3]).get("content") == "properties")
 
 
 def weight(folder: str) -> int | None:
-    """Return how much memory the names in a folder take, to compare with ``MOST_WEIGHT``; ``None`` if it cannot be read."""
-    # No name is longer than its folder; and for a long one the expression would keep many states.
+    """Return how much memory the names in a folder take, in the unit of ``MOST_WEIGHT``; ``None`` if the folder is invalid."""
+    # In a short folder without groups no name is too long. For a long folder the expression would keep many states.
     flat = _FLAT.fullmatch(folder) if len(folder) <= _LONGEST_NAME else None
     if flat is not None:
         opening_tags = folder.count("<") - folder.count("</")
@@ -88,9 +88,9 @@ def values(folders: Sequence[str]) -> Mapping[str, PropertyValue]:
 
 
 def elements(folder: str) -> Iterator[Element]:
-    """Yield the elements of a folder without elements in them; raises ValueError if tags do not match, or names are too long."""
+    """Yield the innermost elements of a folder; raises ValueError if tags do not match, or names are too long."""
     left = MOST_WEIGHT
-    # For each open element: its tag's name, and the prefix of the names in it.
+    # The tag's name of each open element, and the prefix of the names in that element.
     open_elements: list[tuple[str, str]] = []
     attributes: dict[str, str] = {}
     at = begun_at = 0
@@ -143,7 +143,7 @@ def _unescaped(text: str) -> str:
 
 
 def _character(reference: re.Match[str]) -> str:
-    """Return the character that a reference stands for, or the reference itself if it is not valid."""
+    """Return the character for a reference such as ``&lt;``, or the reference itself if it is not valid."""
     hexadecimal, decimal, name = reference.groups()
     if name is not None:
         return _ENTITIES.get(name, reference[0])
@@ -153,7 +153,7 @@ def _character(reference: re.Match[str]) -> str:
 
 
 def _value(attributes: Mapping[str, str], text: str) -> PropertyValue:
-    """Return a value, converted by its data type; the text if it has no known type or does not fit it."""
+    """Return a value, converted by its data type; the text itself if the type is unknown or the text does not fit it."""
     if attributes.get("xsi:nil") in ("true", "1"):
         return None
     kind = attributes.get("dt")

@@ -1,14 +1,14 @@
-"""What reason codes mean to this package, and what to do about them. A table to look up; IBM's names are in ``constants.py``.
+"""Tables of reason codes: their kinds, and the remedies for the texts of errors.
 
-Not here: the classes of the errors (``errors.py``), and after which reasons a call is made again (``connection/retry.py``).
+Not here: IBM's names (``constants.py``), the classes of errors (``errors.py``), and when to retry (``connection/retry.py``).
 """
 
 from __future__ import annotations
 
 from mqgroups.mqi import constants as mq
 
-# The handle is not one of this process and thread. A process that was forked after an MQI call of its parent gets no other one
-# (IBM MQ, "The fork system call in UNIX and Linux systems").
+# The handle does not belong to this process and thread. If a process was forked after an MQI call of its parent, it cannot get a
+# handle of its own (IBM MQ, "The fork system call in UNIX and Linux systems").
 NOT_OURS = frozenset({mq.MQRC_HCONN_ERROR, mq.MQRC_ENVIRONMENT_ERROR})
 # The connection can no longer be used, or was not made.
 CONNECTION_BROKEN = NOT_OURS | frozenset(
@@ -26,7 +26,7 @@ CONNECTION_BROKEN = NOT_OURS | frozenset(
 # Close the handle, open the object again, and retry (IBM MQ, "MQRC_OBJECT_CHANGED").
 HANDLE_LOST = frozenset({mq.MQRC_HOBJ_ERROR, mq.MQRC_OBJECT_CHANGED, mq.MQRC_Q_DELETED})
 INHIBITED = frozenset({mq.MQRC_GET_INHIBITED, mq.MQRC_PUT_INHIBITED})
-# A queue that cannot take or give messages for now.
+# Messages cannot be put to or got from the queue for now.
 QUEUE_UNAVAILABLE = (
     HANDLE_LOST | INHIBITED | {mq.MQRC_Q_FULL, mq.MQRC_Q_SPACE_NOT_AVAILABLE, mq.MQRC_STORAGE_MEDIUM_FULL}
 )
@@ -38,8 +38,8 @@ MESSAGE_TOO_LONG = frozenset(
         mq.MQRC_MSG_TOO_BIG_FOR_CHANNEL,
     }
 )
-# What clears up by itself: a later start may succeed although nobody mends anything. A wrong address looks like a queue manager
-# that is away. Not here: 2085, 2082 and 2087, because only while a cluster is refreshed do they clear up (``retry.NO_ROOM``).
+# A later start may succeed although nobody corrects anything. A wrong address is included, because it looks like a queue manager
+# that is not running. 2085, 2082 and 2087 are not, because they clear up only during REFRESH CLUSTER (``retry.NO_ROOM``).
 CLEARS_UP = (CONNECTION_BROKEN - NOT_OURS) | QUEUE_UNAVAILABLE
 CLEARS_UP |= {
     mq.MQRC_MAX_CONNS_LIMIT_REACHED,
@@ -53,9 +53,9 @@ CLEARS_UP |= {
     mq.MQRC_CLUSTER_RESOLUTION_ERROR,
     mq.MQRC_NO_DESTINATIONS_AVAILABLE,
 }
-# The queue manager joins no segments of different character sets or encodings, and returns only a part of the message.
+# The queue manager does not join segments of different character sets or encodings, and returns only a part of the message.
 SEGMENTS_DIFFER = frozenset({mq.MQRC_INCONSISTENT_CCSIDS, mq.MQRC_INCONSISTENT_ENCODINGS})
-# MQCMIT may have committed although it returned one of these (IBM MQ, "MQRC_CONNECTION_BROKEN", and so on).
+# MQCMIT may have committed although it returned one of these codes (IBM MQ, "MQRC_CONNECTION_BROKEN", and so on).
 COMMIT_OUTCOME_UNKNOWN = frozenset(
     {
         mq.MQRC_CONNECTION_BROKEN,
@@ -84,9 +84,9 @@ _SEGMENTS_DIFFER = (
     "`mqgroups salvage move`"
 )
 _SHORTER = "or let a producer, not a pipe, put the message in segments (segment_bytes), and get it with stream=True"
-# Remedies by reason code, for codes whose class has none or is too general.
+# Remedies by reason code, if the error's class has no remedy or a remedy that is too general.
 REMEDIES: dict[int, str] = {
-    mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR: "The alias leads to what an alias must not name, such as another alias or a model queue. "
+    mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR: "The alias names an object that is not allowed there, such as an alias or a model queue. "
     "ALTER QALIAS(...) TARGET(...) to a local, remote or cluster queue; or wait, if REFRESH CLUSTER is under way",
     mq.MQRC_BACKED_OUT: "The queue manager has backed out the unit of work by itself; start again, and the group resumes at its "
     "last commit",
@@ -103,7 +103,7 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_CLUSTER_PUT_INHIBITED: "All instances of the cluster queue are inhibited for puts: ALTER one to PUT(ENABLED), unless "
     "somebody protects them",
     mq.MQRC_Q_INDEX_TYPE_ERROR: "On z/OS a queue for groups needs an index: ALTER QLOCAL(...) INDXTYPE(GROUPID), with the queue "
-    "empty or no uncommitted messages on it. No message is lost: what was put stays, and can be got then",
+    "empty or no uncommitted messages on it. No message is lost; those that were put can be got after that",
     mq.MQRC_Q_SPACE_NOT_AVAILABLE: "The queue's file cannot grow: raise MAXFSIZE of the queue, free space on the queue manager's "
     "disk, or start the queue's readers",
     mq.MQRC_NOT_AUTHORIZED: "The user may not do this",
@@ -127,7 +127,7 @@ REMEDIES: dict[int, str] = {
     ),
     mq.MQRC_CLUSTER_RESOLUTION_ERROR: _CLUSTER,
     mq.MQRC_NO_DESTINATIONS_AVAILABLE: _CLUSTER,
-    mq.MQRC_OPTION_NOT_VALID_FOR_TYPE: "This queue cannot be opened for that here; name a local queue, or an alias of one",
+    mq.MQRC_OPTION_NOT_VALID_FOR_TYPE: "This kind of queue cannot be opened like this; name a local queue, or an alias of one",
     mq.MQRC_DYNAMIC_Q_NAME_ERROR: "This is a model queue, which holds no messages; name a local queue. If a queue was to be made "
     "from it, the name of that queue is not valid",
     mq.MQRC_Q_MGR_NAME_ERROR: "There is no queue manager of this name at that address; correct the name",
@@ -138,7 +138,7 @@ REMEDIES: dict[int, str] = {
     mq.MQRC_CD_ERROR: "A value of the channel is not valid: compare channel, conn_name ('host(port)'), cipher_spec and peer_name "
     "with its definition. The client's error log says which one",
     mq.MQRC_CHANNEL_CONFIG_ERROR: "Client and queue manager do not agree on the channel: compare its definition with the "
-    "client's, and look into qm.ini and mqclient.ini. The error logs of both say what it is",
+    "client's, and check qm.ini and mqclient.ini. The error logs of both have the cause",
     mq.MQRC_KEY_REPOSITORY_ERROR: "Check key_repository (or MQSSLKEYR) and its password: the path, the file permissions, the "
     "stash file beside it",
     mq.MQRC_SSL_INITIALIZATION_ERROR: "TLS could not be set up; the client's error log says why",

@@ -1,13 +1,13 @@
-"""MQRFH2 headers in front of a message's data: message properties are removed from them, and put with one.
+"""Removes message properties from MQRFH2 headers in front of a message's data, and makes such headers.
 
 A folder of properties is removed from any header, as IBM MQ does for a program that asks for properties in a message handle
-(IBM MQ, "PROPCTL queue options"). A header without other folders is removed as a whole, and the descriptor or header
-before it then describes what follows. An application's own folders are kept. A header that cannot be read is kept too, with
-everything that follows it. So is one that is beyond ``_MOST_BYTES``, or whose names would take more memory than
-``MOST_WEIGHT``: anybody who may put a message could otherwise fill the memory of who gets it.
+(IBM MQ, "PROPCTL queue options"). A header without other folders is removed as a whole. The descriptor or header before it then
+describes the data after it. An application's own folders are kept. An invalid header is kept, too, with everything after it. So
+are headers that are longer than ``_MOST_BYTES``, or whose names would take more memory than ``MOST_WEIGHT``. Otherwise any
+sender of messages could fill the receiver's memory.
 
-Layout: IBM MQ, "MQRFH2". The header's numbers are in the encoding given by the
-descriptor, its characters in ASCII or EBCDIC, its folders in UTF-8 or UTF-16. Not here: the folders (``property_folders.py``).
+Layout: IBM MQ, "MQRFH2". The header's numbers are in the encoding that the descriptor gives, its characters in ASCII or EBCDIC,
+its folders in UTF-8 or UTF-16. Not here: the folders (``property_folders.py``).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _INTEGERS = {mq.MQENC_NORMAL & 0xF: ">", mq.MQENC_REVERSED & 0xF: "<"}
 _CODECS = {b"RFH ": "ascii", "RFH ".encode("cp500"): "cp500"}
 _MD_ENCODING, _MD_CCSID = slice(st.MD_ENCODING, st.MD_CODED_CHAR_SET_ID), slice(st.MD_CODED_CHAR_SET_ID, 32)
 _NATIVE, _INHERIT = _LENGTH.pack(mq.MQENC_NATIVE), _LENGTH.pack(mq.MQCCSI_INHERIT)
-# A header as ``packed`` returns it, with a ``traceparent`` only: the encoding, CCSID and format of the data, and the folder.
+# A header as ``packed`` returns it, with only a ``traceparent``. Its groups: encoding, CCSID and format of the data; the folder.
 _ONLY_CONTEXT = re.compile(
     re.escape(struct.pack("4s2i", b"RFH ", 2, 136))
     + rb"(.{4})(.{4})([ -~]{8})"
@@ -38,14 +38,14 @@ _ONLY_CONTEXT = re.compile(
     + rb"(<usr><traceparent>[0-9a-f-]{55}</traceparent></usr>)   ",
     re.DOTALL,
 )
-# Of all headers of a message. Objects for their folders and texts take up to 60 times as much memory.
+# The limit for all headers of a message. The objects for their folders and texts take up to 60 times as much memory.
 _MOST_BYTES = 1 << 20
 # A longer header is not remembered.
 _LONGEST_REMEMBERED = 4096
 
 
 class TakenProperties(NamedTuple):
-    """The folders of properties that were removed from a message, and the message as it was got."""
+    """The folders of properties that were removed from a message, and MQMD and data as they were before."""
 
     folders: tuple[str, ...]
     md: bytes
@@ -65,11 +65,11 @@ class Header:
     """An MQRFH2.
 
     Attributes:
-        length: its length in bytes.
-        describes: encoding, CCSID and format of the data behind it.
-        folders: the text of each, without padding.
+        length: the length of the header, in bytes.
+        describes: encoding, CCSID and format of the data behind the header.
+        folders: the text of each folder, without padding.
         properties: the folders that hold message properties.
-        weight: of all folders, to compare with ``MOST_WEIGHT``.
+        weight: the memory that the names in all folders take, in the unit of ``MOST_WEIGHT``.
     """
 
     length: int
@@ -85,11 +85,11 @@ class Header:
 
     @property
     def is_only_properties(self) -> bool:
-        """Whether all its folders hold properties. A header without any folder is the putter's own, and is kept."""
+        """Whether all folders hold properties. False for a header without folders, which is the sender's own, and is kept."""
         return len(self.properties) == len(self.folders) > 0
 
     def without_properties(self, describes: Describes) -> bytes:
-        """Return the header with its other folders only, and with a new description of the data behind it."""
+        """Return the header without its folders of properties, and with a new description of the data behind it."""
         pairs, properties = zip(self.folders, self._places, strict=True), set(self.properties)
         others = b"".join(self._raw[place] for folder, place in pairs if folder not in properties)
         encoding, ccsid, format_name = describes
@@ -100,7 +100,7 @@ class Header:
 
 
 def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenProperties] | None:
-    """Return descriptor and data of a message without properties, and the properties; ``None`` if it has none."""
+    """Return descriptor and data without properties, and the removed properties; ``None`` if the message has none."""
     if (found := _with_context_only(md, data)) is not None:
         return found
     describes = described_by(md)
@@ -108,7 +108,7 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenPrope
         return None
     folders: list[str] = []
     kept: list[Header] = []
-    # The final descriptions: first the descriptor's, then those of the kept headers.
+    # The final descriptions: the descriptor's, and then the kept headers'.
     says = [describes]
     at = weighs = 0
     while (one := header(data, *says[-1][:2], at)) is not None:
@@ -131,10 +131,10 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenPrope
 
 
 def _with_context_only(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenProperties] | None:
-    """As ``without_properties``, for a message with one header that has trace context only; ``None`` for other messages.
+    """As ``without_properties``, for a message with one header that has only trace context; ``None`` for other messages.
 
-    Such a header is not remembered, because each message may have another context, and to read it as others takes ten times as
-    long.
+    The cache of ``_read`` does not help with such a header, because each message may have another trace context. And reading it
+    in the general way takes ten times as long.
     """
     only = _ONLY_CONTEXT.match(data)
     if only is None or md[_MD_ENCODING] != _NATIVE or md[st.MD_FORMAT] != mq.MQFMT_RF_HEADER_2:
@@ -148,7 +148,7 @@ def _with_context_only(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenPrope
 
 
 def header(data: bytes, encoding: int, ccsid: int, at: int = 0) -> Header | None:
-    """Return the MQRFH2 at ``at`` in data with this encoding and CCSID; ``None`` if it cannot be read."""
+    """Return the MQRFH2 at position ``at`` of data with this encoding and CCSID; ``None`` if it cannot be read."""
     order = _INTEGERS.get(encoding & 0xF)
     if order is None or len(data) - at < _FIXED_LENGTH:
         return None
@@ -160,7 +160,7 @@ def header(data: bytes, encoding: int, ccsid: int, at: int = 0) -> Header | None
 
 
 def usr_folder(texts: Mapping[str, str]) -> bytes:
-    """Return the folder ``usr`` with these properties, with its length, as a header has it."""
+    """Return a folder ``usr`` with these properties, behind its length field."""
     elements = "".join(
         f"<{name}>{text.replace('&', '&amp;').replace('<', '&lt;')}</{name}>" for name, text in texts.items()
     )
@@ -170,12 +170,12 @@ def usr_folder(texts: Mapping[str, str]) -> bytes:
 
 
 def packed(folder: bytes, ccsid: int, format_name: bytes) -> bytes:
-    """Return a header with one folder, in this machine's encoding, in front of data in ``ccsid`` and this format."""
+    """Return a header with one folder, in this machine's encoding. It describes data with ``ccsid`` and ``format_name``."""
     return _FIXED.pack(b"RFH ", 2, _FIXED_LENGTH + len(folder), mq.MQENC_NATIVE, ccsid, format_name, 0, UTF_8) + folder
 
 
 def described_by(md: bytes) -> Describes:
-    """Return the description that a descriptor gives of its data; its format is padded with blanks, because a NUL may end it."""
+    """Return the description that a descriptor gives of its data. A NUL may end the format's name; it is padded with blanks."""
     name = md[st.MD_FORMAT].split(b"\0", 1)[0].ljust(mq.MQ_FORMAT_LENGTH)
     return Describes(st.long_at(md, st.MD_ENCODING), st.long_at(md, st.MD_CODED_CHAR_SET_ID), name)
 
@@ -205,7 +205,7 @@ def _read(order: str, inherited_ccsid: int, raw: bytes) -> Header | None:
         at = place.stop
     if ccsid == mq.MQCCSI_INHERIT:
         ccsid = inherited_ccsid
-    # A NUL ends a name, here as in the MQMD: so ``struct`` pads it, and pymqi's own class.
+    # As in the MQMD, a NUL ends a name, because ``struct`` and pymqi's own class pad names with NULs.
     name = format_name.decode(codec, "replace").split("\0", 1)[0]
     describes = Describes(encoding, ccsid, name.ljust(mq.MQ_FORMAT_LENGTH).encode())
     weights = [weight(folder) for folder in folders]

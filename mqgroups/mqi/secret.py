@@ -1,10 +1,10 @@
-"""A password or a token, read each time a connection is made, so that a renewed one is used.
+"""A password or a token. It is read each time a connection is made, so that a renewed secret is used.
 
     mqgroups.connect(..., user="app", password=Secret.from_file("/run/secrets/mqAppPassword"))
     mqgroups.connect(..., token=Secret.from_variable("MQ_TOKEN"))
 
-Neither its repr nor its errors show the secret, nor do the locals of the frames of an error: whoever gets a secret from an
-application makes a ``Secret`` of it before anything can fail, and errors are raised where no local holds a value.
+The repr of a ``Secret`` and its errors do not show the value. Local variables in a traceback do not show it either, because code
+that gets a value from an application makes a ``Secret`` first, and errors are raised in functions without the value.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ SECRETS = ("password", "token", "key_repository_password")
 
 
 def hide_secrets(arguments: dict[str, Any]) -> None:
-    """Make a ``Secret`` of each secret among the arguments of ``connect``: from then on no local of a frame shows one."""
+    """Replace each secret among the arguments of ``connect`` by a ``Secret``, so that local variables do not show it."""
     arguments.update((name, Secret.of(arguments[name])) for name in SECRETS if name in arguments)
 
 
 def check_secret(what: str, secret: Secret) -> None:
-    """Raise ConfigurationError if an application gave a value of another type."""
+    """Raise ConfigurationError if the application's value is not a str."""
     if secret.given is not None and not isinstance(secret.given, str):
         raise ConfigurationError(f"{what} must be a str or a Secret, got a value of type {type(secret.given).__name__}")
 
@@ -45,23 +45,23 @@ class Secret:
 
     @classmethod
     def of(cls, value: object) -> Secret | None:
-        """Return a secret for an argument of the application. If the value cannot be one, ``check_secret`` says so."""
+        """Return a secret with the application's value. ``check_secret`` checks the type of the value."""
         return value if value is None or isinstance(value, Secret) else cls(cast("str", value))
 
     @classmethod
     def from_file(cls, path: str | Path) -> Secret:
-        """Return a secret that is in a file, in UTF-8; a byte order mark and a newline at its end are ignored."""
+        """Return a secret that is in a UTF-8 file. A byte order mark, and a newline at the end, are ignored."""
         return cls(file=Path(path))
 
     @classmethod
     def from_variable(cls, name: str) -> Secret:
-        """Return a secret that is in an environment variable; a newline at its end is ignored."""
+        """Return a secret that is in an environment variable. A newline at the end is ignored."""
         return cls(variable=name)
 
     def read(self, what: str) -> str:
-        """Return the secret; errors call it ``what``.
+        """Read and return the secret. ``what`` is its name in errors.
 
-        Raises ConfigurationError: the file cannot be read, the variable is not set, or the secret is empty or not valid text.
+        Raises ConfigurationError if the file cannot be read, the variable is not set, or the secret is empty or not valid text.
         """
         value, problem = self._found()
         if problem:
@@ -69,7 +69,7 @@ class Secret:
         return value
 
     def _found(self) -> tuple[str, str]:
-        """Return the secret, or why it cannot be read. Python's own errors would show the secret, so none leaves here."""
+        """Return the secret, or why it cannot be read. Python's own errors are not raised, because they would show the secret."""
         try:
             if self.file is not None:
                 value = _without_line_end(self.file.read_text(encoding="utf-8-sig"))
@@ -94,5 +94,5 @@ class Secret:
 
 
 def _without_line_end(text: str) -> str:
-    """Return a secret without the line end that editors, ``echo`` and files of Windows put behind it."""
+    """Return a secret without the line end, LF or CR LF, that editors and ``echo`` write after it."""
     return text.removesuffix("\n").removesuffix("\r")

@@ -1,11 +1,11 @@
-"""MQMD, MQPMO, MQGMO, MQOD and MQSTS: packed once into templates, copied for each call, read by offset.
+"""Packs MQMD, MQPMO, MQGMO, MQOD and MQSTS once into templates, which are copied for each call, and reads their fields.
 
 Both bindings need structures of a fixed size (MQMD 364, MQPMO 184, MQGMO 112, MQOD 424, MQSTS 280 bytes), whatever their
 Version. The queue manager reads and writes only the fields of that Version.
 
-A template is a ``bytearray``; a call gets a copy as ``bytes`` (``b"" + template`` is the cheapest). The copy is necessary: the C
-libraries write their outputs *into* the immutable object that they are given. Without the copy, MsgId, GroupId and resolved names
-of one call would be inputs of the next one.
+A template is a ``bytearray``. A call gets a copy as ``bytes`` (``b"" + template`` is the fastest way). The copy is necessary,
+because the C libraries write their outputs *into* the immutable object that they are given. Without a copy, MsgId, GroupId and
+resolved names of one call would be inputs of the next call.
 
 Layouts: IBM MQ Developing applications reference, topics MQMD, MQPMO, MQGMO, MQOD, MQSTS; 64-bit, native byte order.
 """
@@ -19,7 +19,7 @@ from mqgroups.mqi import constants as mq
 
 # The highest value of MAXMSGL of a queue, a channel or a queue manager (IBM MQ, topic "MaxMsgLength").
 LONGEST_MESSAGE_BYTES = 104_857_600
-# The options of each MQPUT of this package: for a new message, and for a message that keeps the MsgId with which it was got.
+# The options of MQPUT: for a message that keeps the MsgId with which it was got, and for a new message.
 PUT_SAME_MESSAGE = mq.MQPMO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_FAIL_IF_QUIESCING
 PUT_NEW_MESSAGE = PUT_SAME_MESSAGE | mq.MQPMO_NEW_MSG_ID
 
@@ -71,7 +71,7 @@ STS_PUT_WARNING_COUNT = 20
 STS_PUT_FAILURE_COUNT = 24
 STS_OBJECT_NAME = slice(32, 80)
 
-# The C functions themselves, because they are called for each message. ``group_place(md)`` returns GroupId and MsgSeqNumber;
+# These are C functions, because they are called for each message. ``group_place(md)`` returns GroupId and MsgSeqNumber;
 # ``got_fields(md)`` returns six bytes of Format, MsgId, BackoutCount, GroupId, MsgSeqNumber and Offset.
 group_place: Callable[[bytes], tuple[bytes, int]] = struct.Struct("324x24si").unpack_from
 got_fields: Callable[[bytes], tuple[bytes, bytes, int, bytes, int, int]] = struct.Struct(
@@ -96,7 +96,7 @@ def md(
     expiry: int = mq.MQEI_UNLIMITED,
     user: str = "",
 ) -> bytearray:
-    """Return an MQMD of Version 2, because Version 1 has no groups; by default a datagram that never expires.
+    """Return an MQMD of Version 2, because Version 1 has no groups. By default it is a datagram that never expires.
 
     ``expiry`` is in tenths of a second. ``user`` counts only with MQPMO_SET_IDENTITY_CONTEXT.
     """
@@ -136,10 +136,10 @@ def md(
 
 
 def pmo(options: int, msg_handle: int = mq.MQHM_NONE, *, context: int = 0) -> bytearray:
-    """Return an MQPMO with these MQPMO_* options, of Version 1, or of Version 3 with a message handle.
+    """Return an MQPMO with these MQPMO_* options. It has Version 1, or Version 3 if there is a message handle.
 
-    z/OS does not support Version 2 (IBM MQ, "MQPMO - Version").
-    ``context`` is the object handle of the queue whose message context MQPMO_PASS_*_CONTEXT passes on.
+    z/OS does not support Version 2 (IBM MQ, "MQPMO - Version"). ``context`` is the object handle of the queue whose message
+    context MQPMO_PASS_*_CONTEXT passes on.
     """
     version = 1 if msg_handle == mq.MQHM_NONE else 3
     return bytearray(
@@ -156,13 +156,13 @@ def asynchronous(pmo: bytearray) -> bytearray:
 
 
 def gmo(options: int, *, match_options: int = mq.MQMO_NONE, wait_interval_ms: int = 0) -> bytearray:
-    """Return an MQGMO of Version 2, the first with MatchOptions and GroupStatus.
+    """Return an MQGMO of Version 2, the first Version with MatchOptions and GroupStatus.
 
     ``match_options`` is always set. The MQI's default matches MsgId and CorrelId, and after a get these fields have the values
     of the message that was got.
 
-    If ``options`` do not say how to return properties, they are not returned. With PROPCTL(COMPAT) the queue manager would
-    otherwise put them before the data, in an MQRFH2. An API exit, such as one for tracing, adds properties to every message.
+    Properties are returned only if ``options`` ask for an MQRFH2. Otherwise, with PROPCTL(COMPAT), the queue manager could put
+    properties before the data. An API exit, for example for tracing, may add properties to every message.
     """
     if not options & mq.MQGMO_PROPERTIES_FORCE_MQRFH2:
         options |= mq.MQGMO_NO_PROPERTIES
@@ -174,7 +174,7 @@ def gmo(options: int, *, match_options: int = mq.MQMO_NONE, wait_interval_ms: in
 def od(
     object_name: str, *, object_type: int = mq.MQOT_Q, object_q_mgr_name: str = "", dynamic_q_name: str = ""
 ) -> bytes:
-    """Return an MQOD of Version 3, the first with ResolvedQName and ResolvedQMgrName.
+    """Return an MQOD of Version 3, the first Version with ResolvedQName and ResolvedQMgrName.
 
     ``dynamic_q_name`` is the name of the queue that is created if ``object_name`` is a model queue.
     """

@@ -1,4 +1,4 @@
-"""Text of messages: decoded by CCSID and Encoding when it is got, encoded when it is put. One function each, for everybody.
+"""Decodes the text of messages by CCSID and Encoding, and encodes it.
 
 Not here: the code pages (``code_pages.py``), and whether a message is text (``message.py``).
 """
@@ -15,13 +15,13 @@ _MARKS_OF_UTF_16 = {b"\xff\xfe": True, b"\xfe\xff": False}
 
 
 def decoded(data: bytes, ccsid: int, encoding: int) -> str:
-    """Return text in this CCSID; without a byte order mark, as IBM's classes for JMS read it (APAR IT17612).
+    """Decode text in this CCSID, and return it without a byte order mark, as IBM's classes for JMS do (APAR IT17612).
 
-    In UTF-16 the mark also decides the byte order: read in the other one, it is U+FFFE, which is not a character.
+    In UTF-16 the mark also decides the byte order. In the wrong byte order it would be U+FFFE, which is not a character.
 
     Raises:
         CcsidUnknown: there is no code page for the CCSID.
-        NotDecoded: the data is not text in this CCSID, or no code page can have it.
+        NotDecoded: the data is not text in this CCSID, or no code page can have this CCSID.
     """
     little_endian = encoding & 0xF == _REVERSED
     if ccsid in UTF_16:
@@ -30,7 +30,7 @@ def decoded(data: bytes, ccsid: int, encoding: int) -> str:
     if page is None:
         if 0 < ccsid <= LAST_CCSID:
             raise CcsidUnknown(ccsid)
-        raise NotDecoded(f"CCSID {ccsid} is not one of a code page: those are 1 to {LAST_CCSID}")
+        raise NotDecoded(f"no code page can have CCSID {ccsid}, because code pages have 1 to {LAST_CCSID}")
     try:
         return page.decode(data)[0].removeprefix(_MARK)
     except UnicodeDecodeError as error:
@@ -40,13 +40,13 @@ def decoded(data: bytes, ccsid: int, encoding: int) -> str:
 
 
 def encoded(text: str, ccsid: int) -> bytes:
-    """Return text in this CCSID, UTF-16 in the byte order of this machine.
+    """Encode text in this CCSID. UTF-16 is in the byte order of this machine.
 
-    Raises MessageRefused if there is no code page for the CCSID, or it does not have a character of the text.
+    Raises MessageRefused if there is no code page for the CCSID, or the page lacks a character of the text.
     """
     try:
         if ccsid == UTF_8:
-            # Most texts; to look up its page would take longer than to encode them.
+            # Most texts are UTF-8. Looking up the code page would take longer than encoding them.
             return text.encode()
         page = code_page(ccsid, little_endian=mq.MQENC_NATIVE & 0xF == _REVERSED)
         if page is not None:

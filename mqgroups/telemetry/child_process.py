@@ -1,11 +1,11 @@
-"""What a process that is started needs in its environment, so that it sends telemetry as this process does.
+"""The environment variables with which a child process sends telemetry as this process does.
 
-Two things are different in each process of one program:
+Two variables must change for a child process:
 
-* ``service.instance.id`` names the sender. Without a name of its own, the counters of several processes are one series to a
-  collector, which takes each fall for a restart. The name that is given stays the same when the process is started again.
-* ``opentelemetry-instrument`` works by a folder in ``PYTHONPATH``, which versions before 0.63b0 take out again, so that no
-  process below is instrumented.
+* ``service.instance.id`` names the sender. If several processes have the same name, a collector takes their counters for one
+  series, and takes each lower value for a restart. The given name stays the same when the process is started again.
+* ``opentelemetry-instrument`` needs a folder in ``PYTHONPATH``. Versions before 0.63b0 remove the folder from the environment, so
+  that child processes are not instrumented.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AUTO = Path("opentelemetry", "instrumentation", "auto_instrumentation").parts
 
 
 def instrumented_by() -> str:
-    """Return the folder by which ``opentelemetry-instrument`` has instrumented this process; empty if it has not."""
+    """Return the folder with which ``opentelemetry-instrument`` has instrumented this process; empty if it has not."""
     site = getattr(sys.modules.get("sitecustomize"), "__file__", None) or ""
     folder = Path(site).parent
     return str(folder) if folder.parts[-len(_AUTO) :] == _AUTO else ""
@@ -33,7 +33,7 @@ def instrumented_by() -> str:
 def variables(instance: str, given: Mapping[str, str], folder: str) -> dict[str, str]:
     """Return the variables to set for a process with this ``service.instance.id``.
 
-    ``given``: the environment of this process. ``folder``: as ``instrumented_by`` returns it.
+    ``given``: the environment of this process. ``folder``: the result of ``instrumented_by``.
     """
     others = [each for each in given.get(_RESOURCE, "").split(",") if each and each.split("=")[0].strip() != _INSTANCE]
     found = {_RESOURCE: ",".join([*others, f"{_INSTANCE}={quote(instance)}"])}
@@ -45,7 +45,7 @@ def variables(instance: str, given: Mapping[str, str], folder: str) -> dict[str,
 
 @contextmanager
 def traced_as(instance: str, environment: MutableMapping[str, str] = os.environ) -> Iterator[None]:
-    """Set the environment for a process that is started in this ``with`` block, and is called ``instance``."""
+    """Set the environment for processes that are started in this ``with`` block, with this ``service.instance.id``."""
     new = variables(instance, environment, instrumented_by())
     before = {name: environment.get(name) for name in new}
     environment.update(new)

@@ -1,8 +1,8 @@
-"""W3C trace context: the text in a message or a status record, and the span link made from it.
+"""Makes W3C trace context for messages and status records, and makes span links from it.
 
 IBM's own propagation uses the same two message properties, ``traceparent`` and ``tracestate`` (ibmmq's mqotel, IBM MQ for z/OS,
-IBM MQ topic "Trace context"), so each can read what the other writes. These two are used whatever propagators the application
-has set, because other users of the queue would not expect further properties.
+IBM MQ topic "Trace context"). So IBM's programs and this package can read each other's context. The application's propagators
+are not used, because other users of the queue may not expect more properties than these two.
 
 This package's consumers get the context with all other properties, in an MQRFH2 in front of the data (``mqi.rfh2``).
 """
@@ -28,7 +28,7 @@ PROPAGATOR = TraceContextTextMapPropagator()
 
 
 class TraceContext(NamedTuple):
-    """The values of the two properties; empty ones are not set."""
+    """The values of the two properties. An empty value means that the property is not set."""
 
     traceparent: str = ""
     tracestate: str = ""
@@ -42,18 +42,18 @@ class TraceContext(NamedTuple):
 NONE = TraceContext()
 _LONGEST_REMEMBERED = 4096
 _PLAIN = re.compile("00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
-# What this package writes, unless there is a ``tracestate``.
+# The folder that this package writes if there is no ``tracestate``.
 _ONLY_CONTEXT = re.compile(f"<usr><{sc.TRACEPARENT}>([0-9a-f-]+)</{sc.TRACEPARENT}></usr>")
 
 
 def of_span(span: trace.Span | None) -> TraceContext:
-    """Return the context for a message that is put in this span; empty if there is none, or it is not valid."""
+    """Return the context for a message that is put in this span; empty if there is no valid span."""
     return (_of_span(span) if span is not None else None) or NONE
 
 
 @guarded
 def _of_span(span: trace.Span) -> TraceContext:
-    # As the propagator writes it, without a context and a carrier for each message.
+    # The text is the same as the propagator's, but needs no context and carrier object for each message.
     found = span.get_span_context()
     if not found.is_valid:
         return NONE
@@ -62,9 +62,9 @@ def _of_span(span: trace.Span) -> TraceContext:
 
 
 def link(traceparent: str, tracestate: str = "", attributes: Mapping[str, str | int] | None = None) -> Link | None:
-    """Return a link to the span that the text names; ``None`` if the text is not valid."""
+    """Return a link to the span that ``traceparent`` names; ``None`` if it is not valid."""
     if not tracestate and (plain := _PLAIN.fullmatch(traceparent)) is not None:
-        # Nearly all, and what the propagator would make of it.
+        # Nearly all messages have this form. The link is the same as the propagator's.
         trace_id, span_id, flags = (int(number, 16) for number in plain.groups())
         found = SpanContext(trace_id, span_id, is_remote=True, trace_flags=TraceFlags(flags))
         return Link(found, attributes) if found.is_valid else None
@@ -74,7 +74,7 @@ def link(traceparent: str, tracestate: str = "", attributes: Mapping[str, str | 
 
 
 def in_folders(folders: tuple[str, ...]) -> TraceContext:
-    """Return the context in the property folders of a message; empty if they have none."""
+    """Return the trace context in the property folders of a message; empty if they have none."""
     if len(folders) == 1 and (only := _ONLY_CONTEXT.fullmatch(folders[0])) is not None:
         return TraceContext(only[1])
     if not any("<traceparent" in folder for folder in folders):
@@ -99,13 +99,13 @@ def in_header(md: bytes, data: bytes) -> bool:
 
 
 def is_instrumented(function: Callable[..., object]) -> bool:
-    """Whether an instrumentation has wrapped a binding's function. Then that instrumentation propagates context."""
+    """Whether another instrumentation has wrapped a binding's function. Then that instrumentation propagates context."""
     return hasattr(function, "__wrapped__")
 
 
 def keep_api_exit_out() -> None:
     """Tell IBM's API exit for OpenTelemetry, if installed, that this process propagates context, as IBM's bindings do.
 
-    Unverified: read in ibmmq's mqotel only.
+    This is not verified. It was only read in ibmmq's mqotel.
     """
     os.environ.setdefault("AMQ_OTEL_INSTRUMENTED", "true")

@@ -1,7 +1,6 @@
-"""What happens to an owner, as values. Each is told once, when it is certain, to all who listen (``status/owner.py``).
+"""The events of a producer or consumer. It reports each event once, when it is certain (``status/owner.py``).
 
-spans and metrics          telemetry/owner.py
-the application's hooks    status/hooks.py
+The receivers are the spans and metrics (``telemetry/owner.py``) and the application's hooks (``status/hooks.py``).
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ class GroupFound(NamedTuple):
     """The start has found the record of an interrupted group.
 
     Attributes:
-        epoch: the number of the owner that has found it.
-        began_ns: when the start began.
+        epoch: the number of the owner that has found the record.
+        began_ns: when the start began, as ``time.time_ns()``.
     """
 
     record: StatusRecord
@@ -33,7 +32,7 @@ class UnitBegun(NamedTuple):
     """A unit of work has its first message, or is about to have it.
 
     Attributes:
-        below: the context of another owner's span in the same unit of work.
+        below: the context of the span that another owner has in the same unit of work; ``None`` if there is no such span.
     """
 
     number: int
@@ -44,11 +43,11 @@ class UnitCommitted(NamedTuple):
     """A unit of work is committed.
 
     Attributes:
-        record: that it has left.
-        position: in the group, by that record.
-        messages, data_bytes: how many messages were put or got in it, and their data.
-        ends_group: whether it was the last one of its group.
-        at_s: when this was known, ``time.monotonic()``.
+        record: the status record that the unit of work has put.
+        position: the position in the group according to that record.
+        messages, data_bytes: how many messages were put or got in the unit of work, and how many bytes of data they have.
+        ends_group: whether this was the last unit of work of its group.
+        at_s: when the commit was known, as ``time.monotonic()``.
     """
 
     record: StatusRecord
@@ -64,9 +63,9 @@ class UnitBackedOut(NamedTuple):
     """The open unit of work is backed out.
 
     Attributes:
-        position: the last commit's.
+        position: the position of the last commit.
         in_hand: the position of the last message that was put or got.
-        is_lost: whether the reason is that another instance has this owner's name.
+        is_lost: whether the unit of work was backed out because another instance has taken over this owner's name.
     """
 
     position: GroupPosition
@@ -78,11 +77,11 @@ class UnitBackedOut(NamedTuple):
 
 
 class OutcomeFound(NamedTuple):
-    """The record has shown what became of a unit of work.
+    """The record has shown whether a unit of work was committed.
 
     Attributes:
-        messages: how many the unit of work had, if its commit had no answer; else 0.
-        reason: MQCMIT's reason code if its answer was lost; else 0.
+        messages: the number of messages in the unit of work, if its MQCMIT had no answer; else 0.
+        reason: the reason code of this MQCMIT; else 0.
     """
 
     outcome: CommitOutcome
@@ -92,7 +91,7 @@ class OutcomeFound(NamedTuple):
 
 
 class RecoveryBegun(NamedTuple):
-    """A unit of work has failed with this error, and is about to be redone."""
+    """A unit of work has failed with ``error``, and is about to be redone."""
 
     error: MQIError
     number: int

@@ -1,4 +1,4 @@
-"""Warns of an object that was collected while it was open. Python hides its ResourceWarning, so it is logged too."""
+"""Warns of an object that was garbage-collected while it was open, and logs this, because Python hides ResourceWarnings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _log = logging.getLogger("mqgroups")
 
 
 def tell_forgotten(what: str, source: object, made_in: int, *, stacklevel: int = 2) -> None:
-    """Log and warn that ``source`` was not closed. Do nothing in a process that was forked from ``made_in``: it has only a copy.
+    """Log and warn that ``source`` was not closed. Do nothing in a process that was forked from ``made_in``, which has a copy.
 
-    ``stacklevel`` as for a warning that the caller gives itself.
+    ``stacklevel`` is the same as if the caller called ``warnings.warn`` itself.
     """
     if os.getpid() != made_in:
         return

@@ -1,4 +1,4 @@
-"""Turn errors of a tracer, an instrument, a propagator or an exporter into log records, so that messaging continues."""
+"""Turns errors of a tracer, an instrument, a propagator or an exporter into log records, so that messaging continues."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _told: set[tuple[str, type[Exception]]] = set()
 
 
 def guarded(function: Callable[_P, _T]) -> Callable[_P, _T | None]:
-    """Decorate a function to return ``None`` instead of raising an error. Each kind of error is logged once."""
+    """Decorate a function so that it returns ``None`` instead of raising an error. Each kind of error is logged once."""
 
     @functools.wraps(function)
     def call(*args: _P.args, **kwargs: _P.kwargs) -> _T | None:

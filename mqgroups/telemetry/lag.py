@@ -1,6 +1,6 @@
-"""The instruments for the lag of Spark's streams (``mqgroups/spark/lag.py``), which reports it.
+"""The instruments for the lag of Spark's streams, which ``mqgroups/spark/lag.py`` reports.
 
-Ages are computed when metrics are collected, so the lag of a query that hangs goes on growing.
+Ages are computed when metrics are collected, so the lag of a query that hangs grows.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from opentelemetry import metrics
 from mqgroups.telemetry import semantic_conventions as sc
 
 Report = dict[str, Any]
-# What each query of this process reported last, by its run: a report for each of its queues.
+# The last reports of each query in this process, by the identifier of its run. A query has a report for each of its queues.
 REPORTS: dict[str, list[Report]] = {}
 
 
@@ -35,7 +35,7 @@ def _age_s(since: str | None) -> float:
 
 
 def observe_lag(meter: metrics.Meter) -> None:
-    """Make the instruments."""
+    """Make the instruments with ``meter``."""
     for name, unit, text, value in (
         (sc.SPARK_LAG, "s", "Age of the oldest complete group in no micro-batch.", lambda each: _age_s(each["oldest"])),
         (sc.SPARK_WAITING, "{group}", "Complete groups in no micro-batch.", lambda each: each["waiting"]),

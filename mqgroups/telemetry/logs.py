@@ -1,8 +1,8 @@
 """The fields of every log record, with the names that spans and metrics use.
 
-Every record of a producer, consumer or connection has all of these fields, so that a format string or a query can rely on them;
-an unknown value is empty or 0. ``trace_id`` and ``span_id`` are hexadecimal. They identify the unit of work's span or, outside a
-unit of work, the application's current span.
+Every record of a producer, consumer or connection has all of these fields, so that a format string or a query can rely on them.
+An unknown value is empty or 0. ``trace_id`` and ``span_id`` are hexadecimal. They identify the span of the unit of work or,
+outside of a unit of work, the application's current span.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def fields(
     reason: int = 0,
     span: trace.Span | None = None,
 ) -> dict[str, str | int]:
-    """Return the ``extra`` of a log call."""
+    """Return the fields of a log record, for the argument ``extra`` of a log call."""
     trace_id, span_id = _ids(span) or ("", "")
     return {
         sc.SYSTEM: sc.IBMMQ,

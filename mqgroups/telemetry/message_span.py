@@ -1,8 +1,8 @@
-"""The spans of messages: start and end are noted while messages are processed; the spans are made at the end of the unit of work.
+"""The spans of messages. Their times are recorded while messages are processed; the spans are made when the unit of work ends.
 
-Making a span costs a large part of the time that a message takes, and making many in a row is cheaper than making each between
-two messages. If the process dies in a unit of work, its spans are lost, but its messages are backed out too. A span is made
-earlier if it is needed: when the application makes spans below the span of its current message, or when a message carries the
+Making a span takes a large part of the time of a message, and making many spans in a row is faster than making each between two
+messages. If the process dies in a unit of work, its spans are lost, but its messages are backed out, too. A span is made earlier
+if it is needed, because the application makes spans below the span of its current message, or because a message carries the
 context of its span.
 """
 
@@ -36,35 +36,35 @@ class SpanTemplate(NamedTuple):
 
 
 class Timed:
-    """How long a message was processed. In a unit of work that is sampled out, messages have nothing else.
+    """How long a message was processed. If a unit of work is sampled out, its messages have only this object, and no span.
 
     Attributes:
-        why: the error with which it ends; ``None`` without one.
+        why: the error with which the processing ends; ``None`` if there is no error.
     """
 
     __slots__ = ("_began_ns", "_ended_ns", "why")
 
     def __init__(self) -> None:
-        """Begin now."""
+        """Record the start time, which is now."""
         self._began_ns = time.time_ns()
         self._ended_ns = 0
         self.why: BaseException | str | None = None
 
     @property
     def seconds(self) -> float:
-        """The duration."""
+        """The duration, in seconds."""
         return (self._ended_ns - self._began_ns) / 1e9
 
     def end(self, end_time: int | None = None) -> None:
-        """Record the end time; the first call counts."""
+        """Record the end time, by default now. Only the first call counts."""
         self._ended_ns = self._ended_ns or end_time or time.time_ns()
 
     def finish(self) -> None:
-        """Make the rest of the span, when the unit of work ends."""
+        """Make and end the span. Called when the unit of work ends; does nothing here, because there is no span."""
 
 
 class MessageSpan(Timed, Span):
-    """A span that is made on first use, at the latest by ``finish``."""
+    """The span of a message. The tracer's span is made on first use, or else by ``finish``."""
 
     __slots__ = ("_below", "_like", "_link", "_made", "_msg_id", "_msg_seq_number")
 
@@ -76,7 +76,7 @@ class MessageSpan(Timed, Span):
         link: Link | None = None,
         msg_id: bytes = b"",
     ) -> None:
-        """Begin the span now; ``below`` is the parent context. ``msg_id``: empty if it is not known."""
+        """Begin the span now. ``below``: the parent context. ``msg_id``: empty if it is not known yet."""
         self._like = like
         self._msg_seq_number = msg_seq_number
         self._msg_id = msg_id
@@ -92,7 +92,7 @@ class MessageSpan(Timed, Span):
             self._made.set_attribute(sc.MESSAGE_ID, msg_id.hex())
 
     def finish(self) -> None:
-        """Make the span if it was not made yet, and end it with the noted end time."""
+        """Make the span if it is not made yet, and end it with the recorded end time."""
         span = self._span()
         if self.why is None:
             span.end(self._ended_ns)
@@ -160,9 +160,9 @@ class MessageSpans:
 
     def __init__(self, like: SpanTemplate) -> None:
         self._like = like
-        # The spans of the open unit of work; the one in hand may have begun in the unit of work before.
+        # The spans of the open unit of work. The application's current message may have begun in the unit of work before.
         self._begun: list[Timed] = []
-        # That of the message that the application is processing.
+        # The span of the message that the application is processing.
         self._in_hand: Timed | None = None
         # While a message's span is current: the context with it, and the context to restore.
         self._current: Context | None = None
@@ -196,21 +196,21 @@ class MessageSpans:
         current = otel_context.get_current()
         if self._before is None or current is not self._current or type(span) is not MessageSpan:
             self._before = before = application_context()
-            # A message's span says itself that it was made current here; that saves a copy of the context for each message.
+            # This value marks spans that were made current here. Messages share it, which saves copies of the context.
             self._with_before = otel_context.set_value(_BEFORE, (span, before), before)
         self._current = trace.set_span_in_context(span, self._with_before)
         otel_context.attach(self._current)
 
     @guarded
     def processed(self) -> None:
-        """Record that the application has processed the message. Its span stays current until the next one's, or ``step_out``."""
+        """Record that the application has processed the message. Its span stays current until the next span, or ``step_out``."""
         if self._in_hand is not None:
             self._in_hand.end()
             self._in_hand = None
 
     @guarded
     def failed(self, why: BaseException | str) -> None:
-        """Record that the application, or the unit of work, failed with the message in hand."""
+        """Record that the application, or the unit of work, failed while the application had the current message."""
         if self._in_hand is not None:
             self._in_hand.why = why
             self.processed()
@@ -219,14 +219,14 @@ class MessageSpans:
     def step_out(self) -> None:
         """Restore the application's own context, unless it is still processing a message."""
         current, before = self._current, self._before
-        # A context that the application has made current since, or in another thread, is left alone.
+        # If the application has made another context current, or this is another thread, nothing changes.
         if self._in_hand is None and current is not None and before is not None:
             self._current = self._before = None
             if otel_context.get_current() is current:
                 otel_context.attach(before)
 
     def finish(self) -> list[Timed]:
-        """Make the spans that have ended, at the end of their unit of work, and return them."""
+        """Make the spans that have ended, and return them. To be called at the end of a unit of work."""
         finished = [span for span in self._begun if span is not self._in_hand]
         self._begun = [] if self._in_hand is None else [self._in_hand]
         for span in finished:
@@ -235,9 +235,9 @@ class MessageSpans:
 
 
 def application_context() -> Context:
-    """Return the application's own context: the current one, unless its span was made current here.
+    """Return the application's own context: the current context, or the context before it if a span was made current here.
 
-    That may be the span of another consumer, whose loop is not around this one; or of one that was never closed.
+    Such a span may belong to another consumer, whose loop is not around this one, or which was never closed.
     """
     current = otel_context.get_current()
     span, before = otel_context.get_value(_BEFORE, current) or (None, current)  # type: ignore[misc]  # an object
@@ -246,7 +246,7 @@ def application_context() -> Context:
 
 
 def end_span(span: Span, why: BaseException | str | None, ended_ns: int | None = None) -> None:
-    """End a span; with the status ERROR if there is an error."""
+    """End a span, with the status ERROR if ``why`` is an error."""
     if why is not None:
         span.set_attributes(error_type(why))
         if isinstance(why, MQIError):

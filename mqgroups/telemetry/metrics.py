@@ -1,6 +1,6 @@
-"""The instruments for metrics. Nothing is recorded for single messages unless messages are traced.
+"""The instruments for metrics. Single messages are recorded only if messages are traced.
 
-Without a provider they do nothing; a provider that is set later is used from then on.
+Without a provider the instruments do nothing. A provider that is set later is used from then on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from mqgroups.telemetry.place import Place
 
 Attributes = dict[str, AttributeValue]
 
-# Upper bounds of buckets. Those of operations are from the conventions; groups take longer, up to days.
+# Upper bounds of buckets. The bounds for operations are from the conventions. Groups take longer, up to days.
 _OPERATION_S = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0)
 _WAIT_S = (0.01, 0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 _GROUP_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 60.0, 600.0, 3_600.0, 21_600.0, 86_400.0)
@@ -25,7 +25,7 @@ _GROUP_MESSAGES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 1e
 
 
 class Instruments:
-    """One instrument for each metric, of one meter."""
+    """One instrument for each metric, made with one meter."""
 
     def __init__(self, meter: metrics.Meter) -> None:
         counter = meter.create_counter
@@ -37,24 +37,24 @@ class Instruments:
         self.operation_duration = histogram(sc.OPERATION_DURATION, "s", what, _OPERATION_S)
         what = "Duration of the application's processing of a message; with trace='message'."
         self.process_duration = histogram(sc.PROCESS_DURATION, "s", what, _OPERATION_S)
-        what = "Messages put; those backed out with an error.type."
+        what = "Messages put. Messages that were backed out have an error.type."
         self.sent_messages = counter(sc.SENT_MESSAGES, "{message}", what)
-        what = "Messages got and processed; those backed out with an error.type."
+        what = "Messages got and processed. Messages that were backed out have an error.type."
         self.consumed_messages = counter(sc.CONSUMED_MESSAGES, "{message}", what)
         self.units_of_work = counter(sc.UNITS_OF_WORK, "{unit_of_work}", "Units of work by outcome.")
         what = "Logical messages of a group that has ended."
         self.group_messages = histogram(sc.GROUP_MESSAGES, "{message}", what, _GROUP_MESSAGES)
-        what = "From this instance's first message of a group to the commit that ended the group."
+        what = "Time from this instance's first message of a group to the commit that ended the group."
         self.group_duration = histogram(sc.GROUP_DURATION, "s", what, _GROUP_S)
         self.resumes = counter(sc.RESUMES, "{group}", "Interrupted groups found at the start.")
         self.in_doubt = counter(sc.IN_DOUBT, "{commit}", "Commits without an answer, by outcome.")
         self.ownership_losses = counter(sc.OWNERSHIP_LOSSES, "{owner}", "Owners that another instance replaced.")
         what = "Poison messages, moved to a backout queue or left on their queue."
         self.poison_messages = counter(sc.POISON_MESSAGES, "{message}", what)
-        what = "Tries to connect, the first one and later ones; those that failed with an error.type."
+        what = "Tries to connect, and to reconnect. Tries that failed have an error.type."
         self.connections = counter(sc.CONNECTIONS, "{connection}", what)
         self.retries = counter(sc.RETRIES, "{try}", "Retries after a failed MQI call, by reason.")
-        what = "Time until a status queue was open, or a group on a shared one was claimed, or the wait was given up."
+        what = "Time until a status queue was open, a group on a shared status queue was claimed, or the wait was given up."
         self.status_queue_wait = histogram(sc.STATUS_QUEUE_WAIT, "s", what, _WAIT_S)
 
 
@@ -68,7 +68,7 @@ def reason_attributes(reason: int) -> Attributes:
 
 @guarded
 def connected(place: Place) -> None:
-    """Count a connection that was made; the application's own, when it is wrapped."""
+    """Count a connection that was made, or an application's own connection that was wrapped."""
     INSTRUMENTS.connections.add(1, {sc.SYSTEM: sc.IBMMQ, **place.attributes})
 
 
@@ -87,5 +87,5 @@ def retried(q_mgr_name: str, reason: int) -> None:
 
 @guarded
 def waited_for_status_queue(status_queue: str, seconds: float) -> None:
-    """Record how long it took to open a status queue, or to give up."""
+    """Record how long it took until a status queue was open, or the wait for it was given up."""
     INSTRUMENTS.status_queue_wait.record(seconds, {sc.SYSTEM: sc.IBMMQ, sc.DESTINATION_NAME: status_queue})

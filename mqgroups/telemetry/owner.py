@@ -1,17 +1,17 @@
 """The telemetry of a producer or consumer: a span for each unit of work, spans below it, and metrics.
 
-    put ORDERS                  a unit of work: from its first message to its commit or back out
+    put ORDERS                  a producer's unit of work, from its first message to its commit or back out
       create ORDERS             a message, with trace="message"
-      commit ORDERS             its status record and MQCMIT; or: back out ORDERS
-      recover ORDERS            the connection was lost: until the outcome is known and the unit of work redone
-    get ORDERS                  linked to the spans in which its messages were put
-      process ORDERS            the application processes a message, with trace="message"; it is the current span meanwhile
+      commit ORDERS             the status record and MQCMIT; or: back out ORDERS
+      recover ORDERS            from the loss of the connection until the outcome is known and the unit of work is redone
+    get ORDERS                  a consumer's unit of work, linked to the spans in which its messages were put
+      process ORDERS            a message, with trace="message"; the current span while the application processes the message
       commit ORDERS
-    recover ORDERS              an interrupted group was found at the start; linked to its last unit of work
+    recover ORDERS              an interrupted group was found at the start; linked to the group's last unit of work
 
 A resumed group starts a new trace, perhaps days later. The status record has the context of the last unit of work, and the first
-span of the new instance links to it. Nothing here can fail: see ``guard.py``. ``UnitBegun`` begins a span. A second one before
-the unit of work has ended continues the same span. While nobody listens (``is_heard``), nothing is told, so it costs nothing.
+span of the new instance links to it. No function here can fail (``guard.py``). ``UnitBegun`` begins a span; a second one before
+the unit of work has ended continues that span. If no provider is set, no events are reported, to save time (``is_heard``).
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ from mqgroups.telemetry.settings import EACH_MESSAGE, EACH_UNIT_OF_WORK, OFF, Te
 
 TRACER = trace.get_tracer(sc.SCOPE, schema_url=sc.SCHEMA_URL)
 _Attributes = dict[str, AttributeValue]
-# Where the API's own classes are, which record nothing.
+# The modules of the API's own classes, which record nothing.
 _SILENT = frozenset(
     f"opentelemetry.{each}" for each in ("trace", "metrics", "metrics._internal", "metrics._internal.instrument")
 )
 
 
 class _NoSpans(trace.NoOpTracer):
-    """A tracer for trace="off": it makes no spans, and passes on the context of the application's span."""
+    """A tracer for trace="off". It makes no spans, and passes on the context of the application's span."""
 
     def start_span(self, name: str, context: Context | None = None, *_: object, **__: object) -> Span:  # noqa: ARG002 - the API's
         return trace.NonRecordingSpan(trace.get_current_span(context).get_span_context())
@@ -94,10 +94,10 @@ class _OpenUnit(_Open):
     """The open unit of work.
 
     Attributes:
-        below: the context below its span; ``None`` if there is no span, because the tracer has failed.
-        has_message_spans: whether its messages have spans of their own.
-        settling: its commit or back out, once that has begun.
-        linked: the trace context of the message that its span was linked to last.
+        below: the context for spans below this span; ``None`` if there is no span, because the tracer has failed.
+        has_message_spans: whether the messages have spans of their own.
+        settling: the commit or back out, after it has begun; before that ``None``.
+        linked: the trace context of the message that the span was linked to last.
     """
 
     below: Context | None = None
@@ -107,7 +107,7 @@ class _OpenUnit(_Open):
 
 
 class _OpenGroup(NamedTuple):
-    """The group in progress: when this instance has begun it, and how it is going to end."""
+    """The group in progress: when this instance began with it, and its outcome if it ends now."""
 
     began_s: float | None = None
     outcome: str = sc.COMPLETED
@@ -115,14 +115,14 @@ class _OpenGroup(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Labels:
-    """What the spans and metrics of one owner have in common.
+    """The common values of all spans and metrics of one owner.
 
     Attributes:
-        kind: of the spans of its units of work.
-        makes_current: whether these are current while the application processes their messages.
-        who: attributes of the owner itself, for spans.
-        metric: attributes of this package's own metrics.
-        operations: attributes of each operation.
+        kind: the kind of the spans of units of work.
+        makes_current: whether such a span is current while the application processes the unit of work's messages.
+        who: the attributes of the owner itself, for spans.
+        metric: the attributes for this package's own metrics.
+        operations: the attributes of each operation.
     """
 
     role: str
@@ -163,9 +163,9 @@ class _Labels:
         )
 
     def of_messages(self) -> SpanTemplate:
-        """Return what the spans of messages have in common."""
+        """Return the common values of the spans of messages."""
         operation, kind = (sc.CREATE, SpanKind.PRODUCER) if self.role == sc.PUT else (sc.PROCESS, SpanKind.CONSUMER)
-        # Few attributes, because there are many of these spans; the span above has the owner and the group.
+        # There are many of these spans, so they have few attributes. The span above has the owner and the group.
         few = {key: value for key, value in self.operations[operation].items() if key != sc.QUEUE_MANAGER}
         return SpanTemplate(self.tracer, f"{operation} {self.queue}", kind, few)
 
@@ -174,9 +174,9 @@ class OwnerTelemetry:
     """The telemetry of one producer or consumer.
 
     Attributes:
-        each_message: whether messages are to have spans of their own.
-        is_heard: whether somebody listens: a provider is set, or the application has a span whose context is passed on. If nobody
-            does, nothing is to be told. Once somebody has listened it stays true.
+        each_message: whether messages have spans of their own.
+        is_heard: whether events must be reported, because a provider is set, or because the application has a span whose context
+            is passed on. If it is true once, it stays true.
         messages: the spans of messages.
     """
 
@@ -196,7 +196,7 @@ class OwnerTelemetry:
         self._failed_with: BaseException | None = None
 
     def listen(self) -> bool:
-        """Find out anew whether somebody listens. To be called before the first event of a unit of work, and for rare events."""
+        """Update and return ``is_heard``. To be called before the first event of a unit of work, and before rare events."""
         self.is_heard = self.is_heard or _is_heard()
         return self.is_heard
 
@@ -229,9 +229,9 @@ class OwnerTelemetry:
             links=[resumed] if resumed is not None else None,
         )
         unit.below = trace.set_span_in_context(span)
-        # If its own span is sampled out, no sampler is asked for each message: by default it would decide as for the span above.
+        # If the unit's span is sampled out, its messages get no spans. By default a sampler would decide the same for them.
         unit.has_message_spans = self.each_message and span.is_recording()
-        # Then the application's own spans are below it, which is sampled out.
+        # In this case the application's own spans are below the unit's span, so they are sampled out, too.
         instead = gets and self.each_message and not unit.has_message_spans
         if (labels.makes_current or instead) and span.get_span_context().is_valid:
             self.messages.step_into(span)
@@ -248,11 +248,11 @@ class OwnerTelemetry:
 
     @property
     def context(self) -> Context | None:
-        """The context below the span of the open unit of work; ``None`` outside a unit of work: the application's context."""
+        """The context for spans below the open unit of work. Outside of a unit of work ``None``: the application's context."""
         return self._unit.below if self._unit is not None else None
 
     def in_span(self) -> AbstractContextManager[object]:
-        """Make the span of the open unit of work current for a ``with`` block; nothing outside one."""
+        """Make the span of the open unit of work current for a ``with`` block. Do nothing if no unit of work is open."""
         if self._unit is None:
             return nullcontext()
         return trace.use_span(self._unit.span, record_exception=False, set_status_on_exception=False)
@@ -277,12 +277,12 @@ class OwnerTelemetry:
             self._finish(settling, why)
 
     def application_failed(self, error: BaseException | None) -> None:
-        """Record the error with which the application leaves a ``with`` block: why its unit of work will be backed out."""
+        """Record the error with which the application leaves a ``with`` block. Its unit of work will be backed out for this."""
         self._failed_with = error if self.is_heard else None
 
     @guarded
     def asking(self) -> None:
-        """Record that the application is asked before a commit. As that belongs to all messages, none of them is current."""
+        """Record that a function of the application is called before a commit. Then no message's span is current."""
         if self.each_message:
             self.messages.step_out()
 
@@ -325,7 +325,7 @@ class OwnerTelemetry:
             named = {sc.GROUP_NAME: brief(group_name)} if group_name else {}
             unit.span.set_attributes({sc.BATCH_MESSAGE_COUNT: messages, **_at(in_hand), **named})
         if why is not None and unit.span.get_span_context().is_valid:
-            # What is put or got again belongs to this.
+            # The span of the redone unit of work links to this span.
             self._resumed_link = Link(unit.span.get_span_context())
         self._finish(unit, why)
         self._count(messages, why)
@@ -342,7 +342,7 @@ class OwnerTelemetry:
     def _finish_messages(self) -> None:
         finished, role = self.messages.finish(), self._labels.role
         if role == sc.PUT and self._unit is not None and self._unit.span.is_recording():
-            # "The Send span should link to the creation contexts", also if these are below it (conventions, messaging spans).
+            # "The Send span should link to the creation contexts", even if they are below it (conventions, messaging spans).
             for span in finished:
                 if isinstance(span, MessageSpan):
                     self._unit.span.add_link(span.get_span_context())
@@ -363,7 +363,7 @@ class OwnerTelemetry:
     def hand_out(self, message: Message) -> None:
         """Record that the application gets a message.
 
-        Link to the span of its put, and begin the message's own span if it is to have one.
+        Link to the span in which the message was put, and begin the message's own span if messages have spans.
         """
         if not self.is_heard:
             return
@@ -444,7 +444,7 @@ class OwnerTelemetry:
 
     @guarded
     def abandoned(self, result: int) -> None:
-        """Record that the group was abandoned: its last message, in this unit of work, ends it without completing it."""
+        """Record that the group was abandoned. Its last message, in this unit of work, ends it without completing it."""
         self._group = self._group._replace(outcome=sc.ABANDONED)
         self._add_event(sc.EVENT_ABANDONED, {sc.RESULT: result})
 
@@ -456,7 +456,7 @@ class OwnerTelemetry:
 
     @guarded
     def poison(self, msg_seq_number: int, backout_count: int, backout_queue: str = "") -> None:
-        """Record that a message is poison; it is moved to ``backout_queue`` if that is given."""
+        """Record that a message is poison. If ``backout_queue`` is given, the message is moved there."""
         told: _Attributes = {sc.MSG_SEQ_NUMBER: msg_seq_number, sc.BACKOUT_COUNT: backout_count}
         if backout_queue:
             told[sc.BACKOUT_QUEUE] = backout_queue
@@ -467,7 +467,7 @@ class OwnerTelemetry:
 
     @guarded
     def _start(self, operation: str, kind: SpanKind) -> _Open:
-        """Begin an operation below the unit of work."""
+        """Begin an operation, with a span below the span of the unit of work."""
         labels = self._labels
         attributes = {**labels.operations[operation], **labels.who}
         span = labels.tracer.start_span(
@@ -503,9 +503,9 @@ _TAKE: dict[type[Event], Callable[[OwnerTelemetry, Any], None]] = {
 
 
 def _is_heard() -> bool:
-    """Whether anything of OpenTelemetry is more than what its API brings itself, or the application has a span.
+    """Whether telemetry is recorded or passed on, because a provider is set, or because the application has a span.
 
-    What the API brings records nothing, until the application sets a provider.
+    While no provider is set, the objects are of the API's own classes, which record nothing.
     """
     return (
         type(trace.get_tracer_provider()).__module__ not in _SILENT
@@ -517,7 +517,7 @@ def _is_heard() -> bool:
 
 
 def _at(position: GroupPosition) -> _Attributes:
-    """Return group and message of a position; nothing if the group is not begun."""
+    """Return the attributes for the group and the message of a position; empty if the group is not begun."""
     if position.at_start:
         return {}
     return {sc.GROUP_ID: position.group_id.hex(), sc.MSG_SEQ_NUMBER: position.msg_seq_number}

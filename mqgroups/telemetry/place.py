@@ -1,10 +1,10 @@
-"""Which queue manager is meant: two may have one name, so its identifier and its address are told, too.
+"""Name, identifier and address of a queue manager. The name alone is not enough, because two queue managers may have one name.
 
-By the messaging conventions 1.45.0 ``server.address`` is required if it is available, and ``server.port`` recommended. Of several
-addresses the client does not say which one answered; then there is none here.
+The messaging conventions 1.45.0 require ``server.address`` if it is available, and recommend ``server.port``. If there are
+several addresses, the client does not report which address has answered, so both are left out.
 
-Spans and log records have all of it. Metrics have the name only, because each further attribute would be another label of all
-series: ``mqgroups.connections`` has all of it, one series for a process and queue manager, and others are joined with it.
+Spans and log records have all these fields. Metrics have only the name, because each further attribute would be a label of all
+series. Only ``mqgroups.connections`` has all fields. A query can join other metrics of a process and queue manager with it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from mqgroups.telemetry import semantic_conventions as sc
 
 _ADDRESS = re.compile(r"([^(),\s]+)(?:\((\d{1,5})\))?")
-# Of IBM MQ, for an address without a port.
+# IBM MQ's port for an address without a port.
 _DEFAULT_PORT = 1414
 
 
@@ -30,7 +30,7 @@ class Place:
 
     @classmethod
     def of(cls, q_mgr_name: str, q_mgr_identifier: str, conn_name: str | None) -> Place:
-        """Return the place of a connection, which was made by this ``conn_name``."""
+        """Return the place of a connection that was made with this ``conn_name``."""
         one = _ADDRESS.fullmatch((conn_name or "").strip())
         if one is None:
             return cls(q_mgr_name, q_mgr_identifier)

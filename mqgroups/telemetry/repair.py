@@ -1,4 +1,4 @@
-"""The span of an operator's repair: a record was rebuilt or adopted, or a group was moved."""
+"""The span of an operator's repair, which rebuilds or adopts a record, or moves a group."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mqgroups.telemetry.settings import TelemetrySettings
 
 
 class Repair:
-    """The span ``recover Q``, which lasts as long as a ``with`` block."""
+    """The span ``recover Q`` of a repair. It begins and ends with a ``with`` block."""
 
     def __init__(self, settings: TelemetrySettings, queue: str, place: Place, interrupted: str = "") -> None:
         """``interrupted`` is the traceparent of the last unit of work before the interruption; empty if unknown."""
@@ -34,16 +34,16 @@ class Repair:
 
     @property
     def traceparent(self) -> str:
-        """The trace context for the rebuilt record, so that the span of the resuming owner links to the repair."""
+        """The trace context for the rebuilt record. The owner that resumes the group links its span to the repair with it."""
         return context.of_span(self._span).traceparent
 
     def salvaged(self, name: str, record: StatusRecord | None) -> None:
-        """Show in the span that the record of ``name`` was rebuilt; ``None`` if only unreadable messages were moved away."""
+        """Show in the span that this record of ``name`` was rebuilt, or (``None``) only unreadable messages were moved away."""
         self._rewritten(sc.SALVAGED, name, record)
 
     @guarded
     def moved(self, to: str, group_id: bytes, messages: int) -> None:
-        """Show in the span that the rest of a group, so many messages, was moved to another queue."""
+        """Show in the span that the rest of a group was moved to another queue. ``messages``: the number of these messages."""
         self._span.set_attributes({sc.OUTCOME: sc.MOVED, sc.BACKOUT_QUEUE: to})
         self._span.set_attributes({sc.GROUP_ID: group_id.hex(), sc.BATCH_MESSAGE_COUNT: messages})
 

@@ -1,8 +1,8 @@
 """All names of attributes, operations and metrics, in one place, because the conventions for messaging still change.
 
-They follow OpenTelemetry's semantic conventions 1.45.0, "Messaging" (status: development). These do not cover IBM MQ: the system
-name ``ibmmq`` is this package's choice, and attributes of IBM MQ begin with ``messaging.ibmmq``, as in the spans of IBM MQ for
-z/OS (topic zos-span-attributes). Names that concern this package, not IBM MQ, begin with ``mqgroups``.
+The names follow OpenTelemetry's semantic conventions 1.45.0, "Messaging" (status: development), which do not cover IBM MQ. So the
+system name ``ibmmq`` is this package's choice, and attributes of IBM MQ begin with ``messaging.ibmmq``, as in the spans of IBM MQ
+for z/OS (topic zos-span-attributes). Names that concern this package, not IBM MQ, begin with ``mqgroups``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLIENT_ID: Final = "messaging.client.id"
 MESSAGE_ID: Final = "messaging.message.id"
 BATCH_MESSAGE_COUNT: Final = "messaging.batch.message_count"
 ERROR_TYPE: Final = "error.type"
-# Not only "queue_manager": it is the namespace of an identifier that is proposed for the conventions.
+# The name has ``.name`` at its end, because ``queue_manager`` is the namespace of an identifier proposed for the conventions.
 QUEUE_MANAGER: Final = "messaging.ibmmq.queue_manager.name"
 QUEUE_MANAGER_ID: Final = "messaging.ibmmq.queue_manager.id"
 SERVER_ADDRESS: Final = "server.address"

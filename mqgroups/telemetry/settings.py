@@ -16,7 +16,7 @@ OFF: Final = "off"
 
 @dataclass(frozen=True, slots=True)
 class TelemetrySettings:
-    """``trace`` and ``propagate`` of ``mqgroups.connect``; raises ConfigurationError for another ``trace``."""
+    """The settings ``trace`` and ``propagate`` of ``mqgroups.connect``. Raises ConfigurationError for an unknown ``trace``."""
 
     trace: Trace = EACH_UNIT_OF_WORK
     propagate: bool = False

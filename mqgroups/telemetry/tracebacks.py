@@ -1,4 +1,4 @@
-"""Errors without the frames inside this package: their texts say what to do, and sixty lines of a traceback before them hide it.
+"""Removes the frames of this package from the tracebacks of its errors, because they would hide the text, which has the remedy.
 
 The log has the frames, at level DEBUG.
 """
@@ -18,12 +18,12 @@ from mqgroups.telemetry import logs
 _log = logging.getLogger("mqgroups")
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-# Whose frames may be between a call and its error: ours, and those of the thread of an asyncio connection.
+# The packages whose frames may be between a call and its error: ours, and the packages of an asyncio connection's thread.
 _OURS = frozenset({"mqgroups", "asyncio", "concurrent"})
 
 
 def told_briefly(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Return a function that applications call, whose errors begin there, without a secret among its locals."""
+    """Decorate a function that applications call. Its errors have no frames of this package, and frames show no secret."""
 
     @wraps(function)
     def briefly(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -37,12 +37,12 @@ def told_briefly(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def without_own_frames(error: MQGroupsError) -> MQGroupsError:
-    """Return an error to be raised anew. Its frames are removed if all are ours; frames of the application stay."""
+    """Return an error to be raised again. Its frames are removed if all are this package's. Otherwise they are kept."""
     return without_frames(error) if _are_ours(error.__traceback__) else error
 
 
 def without_frames(error: MQGroupsError) -> MQGroupsError:
-    """Return an error to be raised anew, without its frames."""
+    """Return an error to be raised again, without its frames, which are logged."""
     _log.debug("%s", error, exc_info=error, extra=logs.fields())
     return error.with_traceback(None)
 

@@ -1,4 +1,4 @@
-"""Several consumers or pipes at once: workers, each with a name, a status queue and a connection of its own, under a supervisor.
+"""Runs several consumers or pipes at once. Each is a worker with its own name, status queue and connection, under a supervisor.
 
     import functools
     import mqgroups
@@ -16,14 +16,14 @@
         with mqgroups.stop_on_signals(workers):
             workers.run()
 
-The workers are named ``ORDERS.SINK.1`` to ``ORDERS.SINK.4``. Each group goes whole to one of them. All that is promised for one
-consumer or pipe is promised for each worker, because a worker is nothing else: a loop over groups that calls the handler.
+The workers are named ``ORDERS.SINK.1`` to ``ORDERS.SINK.4``. Each group goes whole to one worker. A worker is one consumer or
+pipe, with a loop over groups that calls the handler. So each worker has the guarantees of a consumer or pipe.
 
     supervisor.py    Workers: starts workers, starts them again, stops them
     run.py           one start of a worker, in a process or in a thread
-    worker.py        what a worker does: its groups, and the rest of groups that a name without a worker has left
-    health.py        whether workers are alive and ready, and their figures, as pages
-    status.py        what is known of a worker from outside
+    worker.py        handles a worker's own groups, and interrupted groups of names that have no worker any longer
+    health.py        pages that show whether workers are alive and ready, and their metrics
+    status.py        the state of a worker in shared memory
 """
 
 from mqgroups.workers.status import WorkerStatus

@@ -1,12 +1,11 @@
-"""Pages that say whether workers are alive and ready, for Kubernetes, a load balancer, or a person.
+"""Pages that show whether workers are alive and ready, for Kubernetes, a load balancer, or a person.
 
-    /livez      200 if the supervisor is at work, else 503. It starts workers again itself, so a worker that fails is no reason
-                to start all of them again. A stuck thread is a reason: it cannot be killed alone.
+    /livez      200 if the supervisor works, else 503. A failed worker does not cause 503, because the supervisor starts it again.
+                A stuck thread causes 503, because only the whole process can be killed.
     /readyz     200 if all workers have opened their queues and are connected, else 503
-    /metrics    figures of each worker, in Prometheus' text format
+    /metrics    metrics of each worker, in Prometheus' text format
 
-What units of work and groups do is in the metrics of OpenTelemetry (``mqgroups.telemetry``). Not here: how pages are served
-(``mqgroups.pages``).
+Metrics of groups and units of work are in OpenTelemetry (``mqgroups.telemetry``). Not here: the HTTP server (``mqgroups.pages``).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from mqgroups.workers.status import WorkerStatus
 
 
 class Supervised(Protocol):
-    """What the pages ask ``Workers``."""
+    """The part of ``Workers`` that the pages need."""
 
     @property
     def is_live(self) -> bool: ...
@@ -30,7 +29,7 @@ class Supervised(Protocol):
 
 
 def health_pages(workers: Supervised) -> dict[str, Callable[[], Page]]:
-    """Return the pages, by path."""
+    """Return a function for each path, which makes the page."""
 
     def said(good: bool) -> Page:
         return Page("ok\n") if good else Page("not yet\n", HTTPStatus.SERVICE_UNAVAILABLE)
@@ -43,7 +42,7 @@ def health_pages(workers: Supervised) -> dict[str, Callable[[], Page]]:
 
 
 def figures(workers: Iterable[WorkerStatus]) -> list[Figure]:
-    """Return the figures of workers."""
+    """Return the metrics of ``workers``."""
     every = list(workers)
     return [
         Figure(f"mqgroups_worker_{name}", kind, text, [({"worker": one.name}, figure(one)) for one in every])

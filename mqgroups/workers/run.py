@@ -1,8 +1,8 @@
 """One start of a worker, in a process or in a thread of its own.
 
-A worker in a process is asked to stop by SIGTERM. It ignores SIGINT, because Ctrl-C in a terminal reaches the supervisor too. If
-the supervisor dies, the worker stops as well: another supervisor would start workers of the same names. Nobody is left then to
-kill it after the grace, so it kills itself.
+The supervisor sends SIGTERM to stop a worker in a process. The worker ignores SIGINT, because Ctrl-C in a terminal reaches the
+supervisor, too. If the supervisor dies, the worker stops, because another supervisor may start workers of the same names. If it
+has not stopped after the grace period, it kills itself, because no supervisor is left to do it.
 
 A thread cannot be killed. If it does not end in time, it ends with the process, and the queue manager backs out.
 """
@@ -24,7 +24,7 @@ from mqgroups.telemetry.child_process import traced_as
 from mqgroups.workers.status import Board
 from mqgroups.workers.worker import Job, Worker, tell_failure
 
-# A forked process would inherit connection handles that are not valid in it.
+# Processes are spawned, because a forked process would inherit connection handles that are not valid in it.
 _context = multiprocessing.get_context("spawn")
 
 
@@ -36,7 +36,7 @@ class ProcessRun:
     """
 
     def __init__(self, job: Job, number: int, board: Board) -> None:
-        """Start it; raises OSError if there is no process, thread, memory or file descriptor for it."""
+        """Start the worker; raises OSError if there is no process, thread, memory or file descriptor for it."""
         name = job.name_of(number)
         self._process = _context.Process(target=_work, args=(job, number, board), name=name)
         with traced_as(name):
@@ -45,7 +45,7 @@ class ProcessRun:
 
     @property
     def ended(self) -> str:
-        """How the worker ended, in words; empty if it runs."""
+        """How the worker ended, in words; empty if it is running."""
         code = self._process.exitcode
         if code is None:
             return ""
@@ -53,8 +53,8 @@ class ProcessRun:
 
     @property
     def failed(self) -> bool:
-        """Whether it ended in another way than after ``stop``."""
-        # Before the worker handles SIGTERM, the signal ends the process; it has not begun to work then.
+        """Whether the worker has ended with an error, or is still running."""
+        # Before the worker handles SIGTERM, the signal ends the process. The worker has not begun to work then.
         return self._process.exitcode not in (0, -signal.SIGTERM)
 
     def stop(self) -> None:
@@ -69,7 +69,7 @@ class ProcessRun:
 
 
 class ThreadRun:
-    """The same in a thread of this process; ``kill`` cannot end it."""
+    """One start of a worker, in a thread of this process. ``kill`` does nothing."""
 
     def __init__(self, job: Job, number: int, board: Board) -> None:
         self.sentinel, self._end = os.pipe()
@@ -116,7 +116,7 @@ Run: TypeAlias = ProcessRun | ThreadRun
 
 
 def _work(job: Job, number: int, board: Board) -> None:
-    """The main function of a worker's process."""
+    """Run a worker. This is the main function of its process."""
     worker = Worker(job, number, board)
 
     def stop(_number: int, _frame: FrameType | None) -> None:

@@ -1,6 +1,6 @@
-"""The state of a worker, as numbers that the worker writes into shared memory, and the supervisor reads.
+"""The state of a worker: numbers in shared memory, which the worker writes and the supervisor reads.
 
-A worker may be a process that is killed at any moment. So it sends no message, and the supervisor waits for nothing.
+A worker may be a process that is killed at any moment. With shared memory the supervisor never has to wait for a worker.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ _READY, _GROUPS, _SINCE_NS, _BEAT_NS, _HOPELESS = range(5)
 
 
 class Board:
-    """The numbers of one worker. It can be given to a process that is started."""
+    """The numbers of one worker. The object can be passed to a new process."""
 
     def __init__(self) -> None:
-        # 64-bit integers, each written by the worker only and in one piece.
+        # 64-bit integers. Only the worker writes them, each in one piece.
         self._numbers = RawArray("q", 5)
 
     def clear(self) -> None:
-        """Note that no worker runs."""
+        """Record that the worker is not running."""
         for each in (_READY, _SINCE_NS, _BEAT_NS, _HOPELESS):
             self._numbers[each] = 0
 
     def beats(self, connected: bool) -> None:
-        """Note a sign of life of a worker that has opened its queues, and whether it is connected."""
+        """Record that the worker has its queues open and is alive now, and whether it is connected."""
         self._numbers[_READY] = connected
         self._numbers[_BEAT_NS] = time.monotonic_ns()
 
     def begins(self) -> None:
-        """Note that the handler has a group."""
+        """Record that the handler begins a group."""
         self._numbers[_SINCE_NS] = time.monotonic_ns()
 
     def ends(self, *, whole: bool) -> None:
-        """Note that the handler has returned, or failed; ``whole``: whether the group has come to its end."""
+        """Record that the handler has returned or failed. ``whole``: whether the group was handled to its end."""
         self._numbers[_SINCE_NS] = 0
         self._numbers[_GROUPS] += whole
 
     def fails(self, *, clears_up: bool) -> None:
-        """Note that the worker ends with an error, and whether that clears up by itself."""
+        """Record that the worker ends with an error. ``clears_up``: whether the error may go away by itself."""
         self._numbers[_HOPELESS] = not clears_up
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether the worker has ended with an error that somebody has to mend."""
+        """Whether the worker has ended with an error that does not go away by itself."""
         return bool(self._numbers[_HOPELESS])
 
     @property
@@ -54,18 +54,18 @@ class Board:
 
     @property
     def groups(self) -> int:
-        """How many groups have come to their end, in all starts of the worker."""
+        """How many groups were handled to their end, in all starts of the worker."""
         return int(self._numbers[_GROUPS])
 
     @property
     def group_s(self) -> float:
-        """How long the handler has had its group, seconds; 0 if it has none."""
+        """For how many seconds the handler has had its present group; 0 if it has no group."""
         since_ns = self._numbers[_SINCE_NS]
         return (time.monotonic_ns() - since_ns) / 1e9 if since_ns else 0.0
 
     @property
     def quiet_s(self) -> float:
-        """How long ago the last sign of life was, seconds; 0 if there was none since the start."""
+        """How many seconds ago ``beats`` was called; 0 if it was not called since the start."""
         beat_ns = self._numbers[_BEAT_NS]
         return max(0.0, (time.monotonic_ns() - beat_ns) / 1e9) if beat_ns else 0.0
 

@@ -1,8 +1,8 @@
-"""Workers: starts each worker, starts it again when it ends, after pauses that grow, and stops all of them.
+"""Workers: starts each worker, starts it again when it ends, with growing pauses, and stops all workers.
 
-The thread that calls ``run`` does all of it. It waits until a worker ends, a pause is over, or it is asked to stop. A worker that
-cannot be started counts as one that has ended. There is never more than one worker of a name: the next is started only when the
-one before has ended. If another supervisor has workers of the same names, the status queues keep them apart.
+The thread that calls ``run`` does all this. It waits until a worker ends, a pause is over, or ``stop`` is called. A worker that
+cannot be started counts as a worker that has ended. A supervisor never runs two workers of a name at once, because it starts the
+next worker only after the former has ended. If two supervisors have workers of the same name, the status queue admits only one.
 
 Not here: what a worker does (``worker.py``).
 """
@@ -35,21 +35,21 @@ from mqgroups.workers.status import Board, WorkerStatus
 from mqgroups.workers.worker import MOST_WORKERS, Job, OpenConsumer, OpenPipe
 
 _log = logging.getLogger("mqgroups.workers")
-# Pauses before a worker is started again: the first one, and the longest. Each is twice as long as the one before, and has a
-# random part, so that workers that have failed together do not come back together. If somebody has to mend something, the longest
-# pause comes at once: a queue manager that is asked with a wrong password again and again may lock the account.
+# The first and the longest pause before a worker is started again. Each pause is twice as long as the one before, plus a random
+# part, so that workers that have failed together do not start together. After an error that does not go away by itself, the
+# longest pause comes at once, because the queue manager may lock an account after many tries with a wrong password.
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
 _pauses = tenacity.wait_exponential(multiplier=_FIRST_PAUSE_S, max=_LONGEST_PAUSE_S) + tenacity.wait_random(
     0, _FIRST_PAUSE_S
 )
-# The supervisor looks around at least so often, and counts as dead if it has not for much longer, seconds.
+# The supervisor checks all workers at least every ``_TURN_S`` seconds. After ``_DEAD_S`` seconds without a check it is not live.
 _TURN_S = 1.0
 _DEAD_S = 15.0
 
 
 class Workers:
-    """Consumers or pipes that work at once, each under a name of its own; see ``mqgroups.workers``."""
+    """A supervisor of consumers or pipes that work at once, each under its own name; see ``mqgroups.workers``."""
 
     @overload
     def __init__(
@@ -99,29 +99,29 @@ class Workers:
     ) -> None:
         """Check the settings. ``run`` starts the workers.
 
-        If workers are processes, ``handler``, ``connect``, ``open`` and ``setup`` are pickled: functions of a module, or
-        ``functools.partial`` of one. The main module must then have ``if __name__ == "__main__":``.
+        If workers are processes, ``handler``, ``connect``, ``open`` and ``setup`` are pickled. So they must be functions of a
+        module, or a ``functools.partial`` of such a function. The main module must have ``if __name__ == "__main__":``.
 
         Args:
             handler: called with each group; for pipes with the incoming and the outgoing group. It must iterate over all
-                messages. It may be an ``async def`` function; each worker has an event loop. If it raises, its worker is started
-                again, and resumes the group after its last commit. ``GroupAbandoned`` and ``GroupQuarantined`` are only logged.
+                messages. It can be an ``async def`` function, because each worker has an event loop. After an error, the worker
+                is started again and resumes the group. ``GroupAbandoned`` and ``GroupQuarantined`` are only logged.
             connect: makes the connection of a worker.
-            open: makes the consumer or pipe of a worker, with the ``name`` and ``wait_s`` that it is given, and the default
-                status queues.
-            name: the workers are named ``<name>.1`` and so on; at most 31 characters.
-            workers: how many, 1 to 100. If it is smaller than before, groups that the other names have interrupted are handled
-                too.
-            first: the number of the first worker: several supervisors can share a name if each has numbers of its own.
-            threads: threads instead of processes, for handlers that mostly wait.
-            grace_s: how long workers may take to stop, seconds, before they are killed.
-            stuck_after_s: kill and start again a worker that has neither asked for a message nor waited for one for so long,
-                seconds: longer than the longest message takes, and than ten seconds, because one that waits wakes up every
-                five. ``None`` kills none. With threads, ``/livez`` fails instead.
+            open: makes the consumer or pipe of a worker. It must use the ``name`` and ``wait_s`` of its arguments, and the
+                default status queues.
+            name: the workers are named ``<name>.1`` and so on. It has at most 31 characters.
+            workers: the number of workers, 1 to 100. If there were more workers before, interrupted groups of their names are
+                handled, too.
+            first: the number of the first worker. Several supervisors can share a name if each has its own numbers.
+            threads: run workers in threads instead of processes, for handlers that mostly wait.
+            grace_s: how many seconds workers have to stop before they are killed.
+            stuck_after_s: kill and start again a worker that has not asked for a message, or waited for a message, for this many
+                seconds. It must be longer than the handling of any message, and longer than ten seconds, because a waiting worker
+                wakes up every five seconds. ``None`` kills no worker. With threads, ``/livez`` fails instead.
             setup: called first in each worker's process, for example to configure logging.
 
         Raises:
-            ConfigurationError: a setting is invalid; or workers are processes, and what they are given cannot be pickled.
+            ConfigurationError: a setting is invalid; or workers are processes, and one of the functions cannot be pickled.
         """
         for what, function in (("connect", connect), ("open", open), ("setup", setup or connect)):
             checked_hook(what, function)
@@ -144,7 +144,7 @@ class Workers:
         self._slots = [_Slot(self._job, number, self._kind) for number in self._job.numbers]
         self._turned_s = float("-inf")
         self.stopping = False
-        # What wakes the supervisor: a byte in a pipe, because a signal handler must not touch a lock.
+        # A byte in this pipe wakes the supervisor. A signal handler can write it, because that takes no lock.
         self._woken, self._wake = os.pipe()
         os.set_blocking(self._wake, False)
 
@@ -154,19 +154,19 @@ class Workers:
                 os.close(each)
 
     def stop(self) -> None:
-        """Stop all workers at their next safe places. For any thread, and for signal handlers; it returns at once, for good."""
+        """Stop all workers at their next safe places, and return at once. Any thread and signal handlers can call this method."""
         self.stopping = True
         with contextlib.suppress(BlockingIOError):
             os.write(self._wake, b"\0")
 
     def run(self, *, http: tuple[str, int] | None = None) -> bool:
-        """Work until ``stop`` is called. Then the workers have ``grace_s`` to stop; those that take longer are killed.
+        """Work until ``stop`` is called. Then the workers have ``grace_s`` to stop; workers that take longer are killed.
 
         Args:
             http: host and port to serve ``/livez``, ``/readyz`` and ``/metrics`` at.
 
         Returns:
-            Whether all workers have stopped by themselves and in order.
+            Whether all workers have stopped by themselves and without an error.
 
         Raises:
             OSError: the address cannot be used.
@@ -185,22 +185,22 @@ class Workers:
         return in_order
 
     def status(self) -> tuple[WorkerStatus, ...]:
-        """Return what is known of each worker; for any thread."""
+        """Return the state of each worker. Any thread can call this method."""
         return tuple(slot.status() for slot in self._slots)
 
     @property
     def is_ready(self) -> bool:
-        """Whether all workers have opened their queues and are connected, and none was asked to stop."""
+        """Whether all workers have opened their queues and are connected, and ``stop`` was not called."""
         return not self.stopping and all(slot.status().ready for slot in self._slots)
 
     @property
     def is_live(self) -> bool:
-        """Whether the supervisor is at work. It starts workers again itself, except a thread that is stuck."""
+        """Whether the supervisor works and no thread is stuck. The supervisor can restart any worker except a stuck thread."""
         is_stuck = self._kind is ThreadRun and any(slot.status().quiet_s > self._stuck_after_s for slot in self._slots)
         return time.monotonic() - self._turned_s < _DEAD_S and not is_stuck
 
     def _end(self) -> bool:
-        """Stop all workers; returns whether all of them have stopped in order and in time."""
+        """Stop all workers; returns whether all workers have stopped in time and without an error."""
         self.stopping = True
         deadline_s = time.monotonic() + self._grace_s
         for slot in self._slots:
@@ -218,7 +218,7 @@ class Workers:
 
 
 class _Slot:
-    """A worker's place: its name, its present run, and when to start it again. Only ``status`` is for any thread."""
+    """A worker's name, its present run, and when to start it again. Only ``status`` can be called by any thread."""
 
     def __init__(self, job: Job, number: int, kind: Callable[[Job, int, Board], Run]) -> None:
         self._job = job
@@ -234,30 +234,30 @@ class _Slot:
 
     @property
     def is_running(self) -> bool:
-        """Whether the worker runs."""
+        """Whether the worker is running."""
         return self.run is not None and not self.run.ended
 
     @property
     def pause_s(self) -> float:
-        """How long it is until the worker is started, seconds; a very long time if it has been started."""
+        """In how many seconds the worker has to be started; ``_TURN_S`` if it has been started."""
         return _TURN_S if self.run is not None else max(0.0, self._due_s - time.monotonic())
 
     def begin_if_due(self) -> None:
-        """Start the worker if it does not run and its pause is over."""
+        """Start the worker if it is not running and its pause is over."""
         if self.pause_s > 0:
             return
         self._groups_before = self._board.groups
         try:
             self.run = self._kind(self._job, self._number, self._board)
         except OSError as error:
-            # This machine has no process, thread, memory or file descriptor left. The other workers go on.
+            # This machine has no process, thread, memory or file descriptor left. The other workers continue.
             self._begin_later(f"cannot be started ({error.strerror})")
             return
         self._runs = True
         self._starts += 1
 
     def look(self, stuck_after_s: float) -> None:
-        """If the worker has ended, plan its next start. If it has given no sign of life for too long, end it before."""
+        """Kill the worker if it is stuck. If the worker has ended, plan its next start."""
         if self.run is not None and isinstance(self.run, ProcessRun) and self._board.quiet_s > stuck_after_s:
             name = self._job.name_of(self._number)
             _log.error(
@@ -271,7 +271,7 @@ class _Slot:
         self._begin_later(f"ended ({ended})", _LONGEST_PAUSE_S if is_hopeless else 0.0)
 
     def _begin_later(self, what: str, least_s: float = 0.0) -> None:
-        # A worker that has handled a group since its start is not one that fails again and again.
+        # If the worker has handled a group since its start, earlier failures do not count.
         self._failures = 1 if self._board.groups > self._groups_before else self._failures + 1
         pause_s = max(_pause_s(self._failures), least_s)
         self._due_s = time.monotonic() + pause_s
@@ -284,7 +284,7 @@ class _Slot:
             self.run.stop()
 
     def end(self) -> bool:
-        """Kill the worker if it still runs; returns whether it had ended in order."""
+        """Kill the worker if it is still running; returns whether it had ended without an error."""
         if self.run is None:
             return True
         name, ended, failed = self._job.name_of(self._number), self.run.ended, self.run.failed
@@ -298,7 +298,7 @@ class _Slot:
         return not failed
 
     def status(self) -> WorkerStatus:
-        """Return what is known of the worker; for any thread."""
+        """Return the state of the worker. Any thread can call this method."""
         board, runs = self._board, self._runs
         name, restarts = self._job.name_of(self._number), max(0, self._starts - 1)
         return WorkerStatus(
@@ -314,7 +314,7 @@ class _Slot:
 
 
 def _pause_s(failures: int) -> float:
-    """Return the pause after so many failures in a row, seconds."""
+    """Return the pause after this number of failures in a row, in seconds."""
     state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
     state.attempt_number = failures
     return _pauses(state)

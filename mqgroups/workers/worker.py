@@ -1,16 +1,16 @@
 """A worker: connects, opens a consumer or pipe under its name, and calls the handler for each group, until it is stopped.
 
-A name that has no worker any more may have an interrupted group: there were more workers before. Therefore a worker looks at
-these names, now and then between two of its own groups. If one has an interrupted group, the worker opens a consumer or pipe of
-that name, handles this group, and closes it again. No record is moved, so this holds for the two records of a pipe as well, and a
-worker that dies meanwhile leaves a group that the next one finds in the same way. Records that are no longer needed are removed.
+If there were more workers before, a name that no longer has a worker may have an interrupted group. So between two of its own
+groups, a worker checks these names now and then. If a name has an interrupted group, the worker opens a consumer or pipe of
+that name, handles the group, and closes the consumer or pipe. No record is moved. If the worker dies meanwhile, the next worker
+finds the group in the same way. This is also true of the two records of a pipe. Records that are no longer needed are removed.
 
-The MQI does not list queues, and a name that was never used says nothing about those behind it: workers start in any order, and
-one may be killed before it has opened its status queue. So there are at most ``MOST_WORKERS`` names. A worker looks at all of
-them when it starts and every ten minutes, and at those that have a status queue every half minute. It passes over a name that
-cannot be looked at, or whose group cannot be handled, until the next look.
+The MQI does not list queues. And if a name was never used, higher numbers may have been used, because workers start in any order,
+and a worker may be killed before it has opened its status queue. So there are at most ``MOST_WORKERS`` names. A worker checks all
+names when it starts and every ten minutes, and the names that have a status queue every half minute. If a name cannot be checked,
+or its group cannot be handled, the worker skips the name until the next check.
 
-Not here: processes and threads (``run.py``), and who starts a worker again (``supervisor.py``).
+Not here: processes and threads (``run.py``), and starting a worker again (``supervisor.py``).
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from mqgroups.workers.status import Board
 _log = logging.getLogger("mqgroups.workers")
 # Each name costs an MQOPEN when a worker starts.
 MOST_WORKERS = 100
-# How often a worker looks for groups that nobody has, seconds. Meanwhile it waits that long for a group of its own.
+# A worker checks names without a worker at this interval, in seconds. Between two checks it waits for its own groups.
 LOOK_S = 30.0
-# Of so many looks one is at all names: another supervisor with more workers may have used a name since.
+# One of this number of checks is of all names, because another supervisor with more workers may have used a name meanwhile.
 ALL_NAMES_EVERY = 20
 _O = TypeVar("_O", GroupConsumer, GroupPipe, covariant=True)
 
 
 class Open(Protocol[_O]):
-    """Opens the consumer or the pipe of a worker."""
+    """A function that makes the consumer or the pipe of a worker."""
 
     def __call__(self, q_mgr: QueueManager, /, *, name: str, wait_s: float) -> _O:
         """Return ``q_mgr.group_consumer(..., name=name, wait_s=wait_s)``, or a pipe."""
@@ -66,7 +66,7 @@ OpenPipe: TypeAlias = Open[GroupPipe]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What workers do; it is pickled if they are processes. See ``Workers`` for the attributes."""
+    """The settings of workers, as the attributes of ``Workers``. They are pickled if workers are processes."""
 
     handler: Callable[..., object]
     # A ``functools.partial`` of ``connect`` would show a password that is its argument.
@@ -78,7 +78,7 @@ class Job:
     setup: Callable[[], object] | None
 
     def name_of(self, number: int) -> str:
-        """Return the name of a worker, counted from 1."""
+        """Return the name of a worker. Numbers begin with 1."""
         return f"{self.name}.{number}"
 
 
@@ -86,7 +86,7 @@ class Worker:
     """One start of a worker.
 
     Attributes:
-        can_leave: whether an exception may end it: it is waiting for a queue manager, or for the last owner of its name.
+        can_leave: whether an exception may end the worker, which only waits for a queue manager or its name's last owner.
     """
 
     def __init__(self, job: Job, number: int, board: Board) -> None:
@@ -102,18 +102,18 @@ class Worker:
         self._told: set[str | int] = set()
 
     def stop(self) -> None:
-        """Ask for the end, from any thread or signal handler: at the next safe place of the consumer or pipe."""
-        # First this, then the owners: ``_opened`` does it the other way round, so one of the two sees the other.
+        """Ask the worker to end at the next safe place of its consumer or pipe. Any thread and signal handlers can call this."""
+        # This sets ``_stopping`` and then reads ``_owners``; ``_opened`` sets and reads in the other order. So no stop is missed.
         self._stopping = True
         for owner in self._owners:
             owner.stop()
 
     def run(self) -> None:
-        """Handle groups until ``stop``. Raises what the handler, ``connect`` or ``open`` raises. The next start resumes.
+        """Handle groups until ``stop`` is called. After an error, the next start resumes the group.
 
-        Also GroupUsage: the handler returned before its group's last message.
+        Raises errors of the handler, ``connect`` and ``open``; GroupUsage if the handler returned before its last message.
         """
-        # An exception in the middle of making the event loop would leave half of one; and one at the exit would be a traceback.
+        # An exception while the event loop is made would leave a half-made loop. An exception at the exit would be a traceback.
         self.can_leave = False
         with asyncio.Runner() as loop:
             try:
@@ -143,7 +143,7 @@ class Worker:
                             break
             except Stopped as stopped:
                 if not self._stopping:
-                    # Of something else that the handler uses.
+                    # The handler uses another producer or consumer, which was stopped.
                     raise
                 _log.info("%s", stopped)
 
@@ -163,17 +163,17 @@ class Worker:
             if inspect.iscoroutine(result):
                 loop.run(result)
         except (GroupAbandoned, GroupQuarantined) as error:
-            # The group is consumed to its end, and that is committed.
+            # The group is consumed to its end and committed.
             _log.warning("%s", error)
         finally:
             self._board.ends(whole=group.has_ended)
         if not group.has_ended and not self._stopping:
             raise GroupUsage(
                 f"the handler returned before the last message of group {group.group_id.hex()}. The messages since the last "
-                "commit come again. A handler must iterate over all messages of its group"
+                "commit are delivered again. A handler must iterate over all messages of its group"
             )
 
-    # --- groups of names that have no worker any more
+    # --- groups of names that no longer have a worker
 
     def _handle_what_is_left(self, q_mgr: QueueManager, own: GroupConsumer | GroupPipe, loop: asyncio.Runner) -> None:
         for name in self._interrupted_without_worker(q_mgr, is_pipe=isinstance(own, GroupPipe)):
@@ -191,13 +191,13 @@ class Worker:
             except Exception as error:
                 if _is_still_open(error):
                     raise
-                # This must not end the worker: the next start would find the same group first, and so would all other workers.
+                # The error must not end the worker, because its next start and all other workers would find the same group first.
                 tell_failure(f"{self._job.name_of(self._number)} as {name}", error)
             finally:
                 self._owners = (own,)
 
     def _interrupted_without_worker(self, q_mgr: QueueManager, *, is_pipe: bool) -> Iterator[str]:
-        """Yield names that have an interrupted group and belong to none of this supervisor's workers."""
+        """Yield the names that have an interrupted group, but no worker of this supervisor."""
         every = [number for number in range(1, MOST_WORKERS + 1) if number not in self._job.numbers]
         for number in every if self._looks % ALL_NAMES_EVERY == 0 else sorted(self._used):
             if self._stopping:
@@ -209,7 +209,7 @@ class Worker:
                 if is_pipe and state in AT_REST:
                     inspect_owner(q_mgr, name, "put", tidy=True)
             except ConnectionBroken:
-                # This worker's own consumer or pipe finds that out, and reconnects. Then this look is repeated.
+                # The worker's own consumer or pipe notices the loss, and reconnects. Then this check is repeated.
                 return
             except (StatusError, MQIError) as error:
                 if _is_still_open(error):
@@ -223,7 +223,7 @@ class Worker:
         self._looks += 1
 
     def _tell_unseen(self, name: str, error: StatusError | MQIError) -> None:
-        # Many names probably have the same reason code.
+        # Each reason code is logged once, because many names probably have the same one.
         what = error.reason if isinstance(error, MQIError) else name
         if what not in self._told:
             self._told.add(what)
@@ -231,12 +231,12 @@ class Worker:
 
 
 def _is_still_open(error: Exception) -> bool:
-    """Whether MQCLOSE failed: until this connection ends, no worker can have the name."""
+    """Whether MQCLOSE failed. Then no other worker can use the name until this connection ends."""
     return isinstance(error, MQIError) and error.verb == "MQCLOSE"
 
 
 def tell_failure(name: str, error: BaseException) -> None:
-    """Log that a worker, or what it did under another name, has failed."""
-    # An operator needs to know what to do, not where the error was raised.
+    """Log that a worker has failed, under its own or another name. ``name`` says which."""
+    # An operator needs the remedy in the error's text, not the place where the error was raised.
     for_operators = isinstance(error, (StatusError, EnvironmentFailure))
     _log.error("worker %s failed: %s", name, error, exc_info=None if for_operators else error)

@@ -295,8 +295,8 @@ def is_replaced(path):
     [
         (grows, "checking", "changed while it was read", b""),
         (grows, "sending", "changed while it was sent", b""),
-        (is_replaced, "checking", "is another file than the one that was sent", bytes(range(20))),
-        (is_replaced, "sending", "is another file than the one that was sent", bytes(range(20))),
+        (is_replaced, "checking", "was replaced after it was sent, or was written to", bytes(range(20))),
+        (is_replaced, "sending", "was replaced after it was sent, or was written to", bytes(range(20))),
     ],
 )
 def test_a_file_that_grows_or_is_replaced_is_told_and_neither_mixed_nor_moved(
@@ -326,7 +326,7 @@ def test_a_file_that_comes_while_another_is_moved_is_told(owner, source, archive
         return rename(file, target)
 
     monkeypatch.setattr(Path, "rename", late)
-    with pytest.raises(errors.GroupUsage, match=rf"{archive}/b\.bin is another file .*is not sent"):
+    with pytest.raises(errors.GroupUsage, match=rf"{archive}/b\.bin was replaced .*is not sent"):
         send(owner, [path], archive=archive)
     assert in_place(archive) == {"b.bin": b"the next"}
 
@@ -358,7 +358,7 @@ def test_a_checkpoint_of_another_kind_is_refused(owner, source):
     with owner.producer() as producer, producer.group() as group:
         group.set_checkpoint({"sent": "mine"})
         group.put(b"1")
-    with pytest.raises(errors.GroupUsage, match="not of files"):
+    with pytest.raises(errors.GroupUsage, match="a checkpoint of another kind"):
         send(owner, sorted_files(source))
 
 
@@ -662,7 +662,7 @@ def test_a_pipe_is_refused_before_it_is_read(commands, tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     done = commands("send", pipe)
-    said = f"mqgroups: {pipe}: it is not a regular file; write what it gives to a file, and send that"
+    said = f"mqgroups: {pipe}: it is not a regular file; write its data to a file, and send that file"
     assert (done.exit_code, done.stderr.splitlines()[1:]) == (ExitCode.FAILED, [said])
 
 
