@@ -110,9 +110,9 @@ class GroupConsumer:
     def stop(self) -> None:
         """Stop this consumer for good, at the next safe place. Any thread or signal handler can call this method.
 
-        The method returns at once. Between two groups, the iteration over the consumer ends. In a group, the next request for a
-        message commits the processed messages, and raises ``Stopped``. A waiting consumer notices the stop within a second. If it
-        has already waited ten seconds for a group, it notices the stop within five seconds.
+        The method returns at once. Between two groups, the iteration over the consumer ends. In a group, the application's next
+        request for a message commits the processed messages, and raises ``Stopped``. A waiting consumer notices the stop within a
+        second. If it has already waited ten seconds for a group, it notices the stop within five seconds.
         """
         self._getter.work.stopping = True
 

@@ -61,7 +61,7 @@ class _Asked:
 
 
 class _InEndedGroup(Enum):
-    """Whether the queue handle is in the middle of a group that has ended although the handle did not get its last message."""
+    """Whether the queue handle is still in the middle of a group that ended before the handle got the group's last message."""
 
     NO = "no"
     ONCE_COMMITTED = "when the end is known to be committed"
@@ -162,7 +162,7 @@ class GroupCursor:
         self.queue.close()
 
     def get_in_run(self) -> Message | None:
-        """Get the group's next message with the previous MQGMO. Return ``None`` if the caller must use ``get_in_group`` instead.
+        """Get the group's next message with the MQGMO of the last get. Return ``None`` if the caller must use ``get_in_group``.
 
         In the middle of a group all gets use the same MQGMO, so this method neither calls ``next_get`` nor reads the clock.
         """
@@ -190,8 +190,8 @@ class GroupCursor:
         """Get the next message. Return ``None`` if it does not come within ``wait_s`` seconds. Without ``wait_s``, wait for ever.
 
         Args:
-            while_waiting: a function to call about every second with the remaining seconds; between groups, only every five
-                seconds after the first ten. It can take a syncpoint. If it returns ``True``, the wait ends.
+            while_waiting: a function to call about every second with the remaining seconds. Between groups, it is called every
+                five seconds after a wait of ten seconds. It can take a syncpoint. If it returns ``True``, the wait ends.
 
         Raises:
             GroupIncomplete: the message that came is not the group's next message.

@@ -102,7 +102,7 @@ class Getter:
 
     Attributes:
         connection, settings: the consumer's connection and settings.
-        work, owner: the consumer's units of work, and the owner of its name.
+        work, owner: the consumer's units of work, and the ``Owner`` of the consumer's name.
         cursor: the queue handle, and the position in the group.
         aside: the messages that go to the backout queue.
         group: the group that is being got; ``None`` between groups.
@@ -456,7 +456,7 @@ class Getter:
         return self.work.may_be_split
 
     def isolate(self, suspect: Suspect | None) -> None:
-        """Give the last message back to the queue, commit the unit of work's earlier messages, and record ``suspect``."""
+        """Give back the message that was got last, commit the unit of work's earlier messages, and record ``suspect``."""
         processed = self.processed()
         if processed:
             self._ask_application()
@@ -511,7 +511,7 @@ class Getter:
         return error
 
     def _move_rest(self) -> None:
-        """Move the messages in ``aside`` that were not got yet to the backout queue, and count them.
+        """Get the messages in ``aside`` that were not got before, put them to the backout queue, and count them.
 
         Raises MQIError; GroupStalled if a message has disappeared from the queue.
         """
@@ -530,7 +530,7 @@ class Getter:
         self.work.recover()
 
     def redo(self, error: MQIError, again: _Redo) -> None:
-        """Recover from ``error``. Then do what ``again`` describes, unless this is already committed. Raises MQGroupsError."""
+        """Recover from ``error``, and do what ``again`` describes, unless the last commit took effect. Raises MQGroupsError."""
         # The queue manager may have refused a put because of the message itself, for example its length.
         self._call_has_failed(error.verb != "MQPUT" or error.reason in REDO)
         self._due = again
@@ -545,7 +545,7 @@ class Getter:
         The application does not see these messages again, and ``before_commit`` is not called again.
         """
         if committed is not None:
-            # Forget it, because the unit of work is committed. It must not be redone if the connection is lost once more.
+            # The unit of work is committed, so it must not be redone if the connection is lost once more.
             self._due = None
         self._set_back()
         if self._due is not None:

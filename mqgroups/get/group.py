@@ -95,7 +95,7 @@ class IncomingGroup:
 
     @property
     def checkpoint(self) -> Any:
-        """The checkpoint that was committed last when the consumer returned the group; ``None`` in a new group."""
+        """The checkpoint that the last commit had stored when the consumer returned the group; ``None`` in a new group."""
         return self._start.checkpoint
 
     @property
@@ -126,7 +126,7 @@ class IncomingGroup:
 
     @property
     def properties(self) -> Mapping[str, PropertyValue]:
-        """The properties of the group's first message. They are also available if the group was interrupted later.
+        """The properties of the group's first message. They are available even if the group was interrupted after that message.
 
         Raises:
             GroupPropertiesLost: the group was interrupted, and its status record does not have the properties.
@@ -154,10 +154,7 @@ class IncomingGroup:
         self._getter.owner.set_checkpoint(checkpoint)
 
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:
-        """Register a function to call before each syncpoint of this group, after the function of the whole consumer.
-
-        This method can be used as a decorator; see ``GroupConsumer.before_commit``.
-        """
+        """Register a function for this group, as ``GroupConsumer.before_commit`` does. It is called after the consumer's function."""
         self._asked_before_commit = checked_hook("before_commit", function)
         return function
 
@@ -234,7 +231,7 @@ class IncomingGroup:
         return message
 
     def _checked(self, message: Message) -> Message | None:
-        """Check the message, and return it. If the check backs it out, get it again; ``None`` if another consumer has got it."""
+        """Check a message, and return it. Get it again if the check backs it out. Return ``None`` if another consumer got it."""
         while not is_for_application(self._getter, self.key, message):
             again = self._taken_again()
             if again is None:

@@ -80,7 +80,7 @@ def _is_kept(getter: Getter, message: Message) -> bool:
 
 
 def _decoded(getter: Getter, message: Message) -> Exception | None:
-    """Decode a message. Return an error of the codec, unless it is a ValueError, which means that the message is invalid.
+    """Decode a message. Return the codec's error or ``None``. A ValueError is not returned: it means an invalid message.
 
     Raises PoisonMessage or GroupQuarantined if the message is invalid; CcsidUnknown if there is no code page for its text.
     """
@@ -112,7 +112,7 @@ def _decoded(getter: Getter, message: Message) -> Exception | None:
 def _suspect(getter: Getter, message: Message, tries: int = 0) -> None:
     """Back out a message, and record it as the suspect.
 
-    ``tries``: how often it has failed alone. The recorded backout count does not include these failures.
+    ``tries``: how often the message has failed in its own unit of work. The recorded backout count excludes these failures.
     """
     count = message.backout_count + 1 - tries
     getter.isolate(Suspect(message.group_id, message.msg_seq_number, count, message.msg_id))
