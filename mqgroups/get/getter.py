@@ -530,7 +530,7 @@ class Getter:
         self.work.recover()
 
     def redo(self, error: MQIError, again: _Redo) -> None:
-        """Recover from ``error``, and do what ``again`` describes, unless the last commit took effect. Raises MQGroupsError."""
+        """Recover from ``error``, and do what ``again`` describes, unless the failed commit took effect. Raises MQGroupsError."""
         # The queue manager may have refused a put because of the message itself, for example its length.
         self._call_has_failed(error.verb != "MQPUT" or error.reason in REDO)
         self._due = again

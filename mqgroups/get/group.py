@@ -154,7 +154,7 @@ class IncomingGroup:
         self._getter.owner.set_checkpoint(checkpoint)
 
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:
-        """Register a function for this group, as ``GroupConsumer.before_commit`` does. It is called after the consumer's function."""
+        """Register a function for this group only, to call after the function of ``GroupConsumer.before_commit``; see there."""
         self._asked_before_commit = checked_hook("before_commit", function)
         return function
 
