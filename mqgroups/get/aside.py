@@ -1,4 +1,4 @@
-"""Moves messages to the backout queue, in the unit of work that is open."""
+"""Moves messages to the backout queue, as a part of the open unit of work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Aside:
     """The messages of the open unit of work that go to the backout queue.
 
     Attributes:
-        backout: the backout queue and its threshold; ``None`` if no message is moved.
+        backout: the values of BOQNAME and BOTHRESH. ``None`` means that no message is moved.
     """
 
     def __init__(self, connection: Connection, queue: str, backout: BackoutQueue | None) -> None:
@@ -32,32 +32,32 @@ class Aside:
         self._messages: list[Message | Left] = []
 
     def __len__(self) -> int:
-        """Return how many messages will be put, not counting messages that are got segment by segment."""
+        """Return how many messages will be put. Messages that are got segment by segment are not counted."""
         return sum(isinstance(each, Left) or not each._not_got_because for each in self._messages)
 
     def add(self, message: Message | Left) -> None:
-        """Add a message that was got, or one of a group's rest. A message that was not got whole needs its own unit of work."""
+        """Add a message that was got, or only browsed (``Left``). A message that was got in part needs its own unit of work."""
         self._messages.append(message)
 
     def rest_of_group(self, position: GroupPosition) -> Rest | None:
-        """Browse the rest of the group. Return it if the last browse found the same, else ``None``. Raises MQIError."""
+        """Browse the rest of the group. Return the rest if the previous browse found the same, else ``None``. Raises MQIError."""
         return self._rest.found if self._rest.is_unchanged(position) else None
 
     def group_goes_on(self) -> None:
-        """Forget the last browse of the rest, because the group continues or has ended."""
+        """Forget what the last browse of the rest has found, because the group continues or has ended."""
         self._rest.forget()
 
     def put_got(self) -> None:
-        """Move each message that was got already to the backout queue; raises MQIError."""
+        """Put the messages to the backout queue, except those that ``put_rest`` must get first. Raises MQIError."""
         for message in self._messages:
             if isinstance(message, Message) and not message._not_got_because:
                 self._put(*message._as_got)
 
     def put_rest(self, cursor: GroupCursor, *, again: bool) -> Iterator[int]:
-        """Get the messages that were not got yet, and put them to the backout queue. Yield each message's length in bytes.
+        """Get the remaining messages, and put them to the backout queue. Yield the length of each physical message in bytes.
 
-        The last length is -1 if a message has disappeared since it was browsed. ``again``: whether the messages were got before,
-        and backed out with a lost connection. Raises MQIError.
+        A length of -1 means that a message has disappeared from the queue. ``again``: whether to wait for each message, because
+        a lost connection has backed it out and it may not be back on the queue yet. Raises MQIError.
         """
         for message in self._messages:
             if isinstance(message, Left):
@@ -75,11 +75,11 @@ class Aside:
                     yield -1
 
     def clear(self) -> None:
-        """Forget these messages, after they were committed or backed out."""
+        """Forget the messages, because their unit of work was committed or backed out."""
         self._messages.clear()
 
     def close(self) -> None:
-        """Close both queues."""
+        """Close the queues that were opened."""
         if self._target is not None:
             self._target.close()
         self._rest.close()

@@ -1,4 +1,4 @@
-"""Reads a queue's attributes for messages that cannot be processed: backout threshold (BOTHRESH) and backout queue (BOQNAME).
+"""Reads the backout threshold (BOTHRESH) and the backout queue (BOQNAME), a queue's attributes for poison messages.
 
 The queue manager only stores these two attributes (IBM MQ, "BackoutThreshold"). Consumers act on them.
 """
@@ -20,7 +20,7 @@ _log = logging.getLogger("mqgroups.get")
 
 
 class BackoutQueue(NamedTuple):
-    """A queue's attributes BOTHRESH and BOQNAME. If BOTHRESH is 0, backout counts are ignored."""
+    """The values of a queue's attributes BOTHRESH and BOQNAME. If BOTHRESH is 0, backout counts are ignored."""
 
     threshold: int = 0
     name: str = ""
@@ -31,9 +31,9 @@ class BackoutQueue(NamedTuple):
 
 
 def backout_queue_of(connection: Connection, queue: Queue, poison: Unprocessed, stalled: Unprocessed) -> BackoutQueue:
-    """Return the attributes of ``queue``, which is open for inquiry, or of the queue that it is an alias of.
+    """Return BOTHRESH and BOQNAME of ``queue``, which must be open for inquiry. For an alias, return those of its target queue.
 
-    If the user has no authority for the queue behind an alias, BOTHRESH counts as 0, unless messages are to be moved.
+    If the user has no authority for the target queue, BOTHRESH counts as 0; but if messages are to be moved, this is an error.
 
     Raises MQIError; ConfigurationError if the consumer's policies move messages, but BOQNAME is not set.
     """

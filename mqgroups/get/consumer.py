@@ -7,12 +7,12 @@ unit of work together with its status record.
         for message in group:           # asking for the next message means that this one is processed
             ...
 
-A message counts as processed when the application asks for the next message. A syncpoint can include it only after that. So
-effects outside MQ happen at least once. After a crash, ``group.resume_from`` and ``group.checkpoint`` show what is committed. If
-the application leaves a loop early, or an exception ends it, the consumer backs out to the last commit at its next use or close.
+A message counts as processed when the application asks for the next message. A syncpoint can commit a message only after that,
+so effects outside MQ happen at least once. After a crash, ``group.resume_from`` and ``group.checkpoint`` show what is committed.
+If a loop is left early, also by an exception, the consumer backs out to the last commit when it is used again or closed.
 
 If the connection is lost and the program is still running, the consumer continues by itself. It gets the uncommitted messages
-again, but does not return those that the application has processed.
+again, but does not return a message that the application has already processed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _MOST_TIMES_LEFT = 5
 
 
 class GroupConsumer:
-    """A consumer that gets message groups from one queue, under a name that survives crashes (``qmgr.group_consumer()``)."""
+    """A consumer that gets message groups from one queue. Its name survives crashes. ``qmgr.group_consumer()`` makes it."""
 
     def __init__(self, connection: Connection, settings: Consuming) -> None:
         with connection.turn:
@@ -52,7 +52,7 @@ class GroupConsumer:
                 raise
 
     def _start(self, connection: Connection, settings: Consuming) -> None:
-        """Open both queues, read the status record, and claim the name."""
+        """Open the queue and the status queue, read the status record, and claim the name."""
         work = UnitsOfWork(connection, settings.every)
         getter = Getter(connection, settings, work)
         try:
@@ -66,11 +66,11 @@ class GroupConsumer:
 
     @property
     def checkpoint(self) -> Any:
-        """The checkpoint of the last commit, in an interrupted or a complete group; ``None`` if none was set.
+        """The checkpoint that the last commit has stored, in an interrupted or a complete group; ``None`` if there is none.
 
         Raises:
             CommitOutcomeUnknown: the last commit had no answer, and its outcome cannot be found out on this connection.
-            MQGroupsError: finding out the outcome failed, after an interruption.
+            MQGroupsError: a call was interrupted before, and the consumer failed to find out what is committed.
         """
         getter = self._getter
         if getter.work.has_to_find_out and not getter.closed:
@@ -79,11 +79,11 @@ class GroupConsumer:
         return self._getter.owner.committed_checkpoint
 
     def attach(self, *, before_commit: BeforeCommit, before_forget: Callable[[], object]) -> None:
-        """Attach a sink, for example a ``FileSink``: an object that stores messages, and its own position in the checkpoint.
+        """Attach a sink, for example a ``FileSink``. A sink stores messages, and keeps its own position in the checkpoint.
 
         Args:
-            before_commit: called before each syncpoint, and before the application's function.
-            before_forget: called before ``forget``, to finish the work that the checkpoint describes.
+            before_commit: a function to call before each syncpoint. It is called before the application's function.
+            before_forget: a function that ``forget`` calls first. It must finish the work that the checkpoint describes.
         """
         self._getter.sinks.append((before_commit, before_forget))
 
@@ -91,28 +91,28 @@ class GroupConsumer:
         """Register a function to call before each syncpoint, so that external effects are durable before the commit.
 
         The function is called with the group, and can call ``group.set_checkpoint``. If the function raises an error, the unit of
-        work is backed out. A new function replaces the previous one, so each group can have its own. Attached sinks, such as a
-        ``FileSink``, stay. Usable as a decorator.
+        work is backed out. A new function replaces the previous function, but no attached sink. So each group can have its own
+        function. This method can be used as a decorator.
         """
         self._getter.before_commit = checked_hook("before_commit", function)
         return function
 
     def __iter__(self) -> Iterator[IncomingGroup]:
-        """Return an iterator over the groups, the interrupted group first. The iteration ends if no group comes for ``wait_s``.
+        """Return an iterator over the groups, the interrupted group first. It ends if no group comes within ``wait_s`` seconds.
 
         Raises:
             Stopped: ``stop`` was called, and a group is interrupted. If no group is interrupted, the iteration ends.
-            GroupUsage: the consumer is closed; or the application did not iterate over the previous group, which it cannot skip.
+            GroupUsage: the consumer is closed; or the application tried to skip the previous group without iterating over it.
             MQGroupsError: any other failure.
         """
         return groups_of(self._getter)
 
     def stop(self) -> None:
-        """Stop this consumer for good, at the next safe place. Any thread or signal handler can call this; it returns at once.
+        """Stop this consumer for good, at the next safe place. Any thread or signal handler can call this method.
 
-        Between two groups, the iteration over the consumer ends. In a group, no more messages are returned: when the application
-        asks for the next message, the processed messages are committed, and ``Stopped`` is raised. A waiting consumer notices the
-        stop within a second, or within five if it has waited for a group for ten seconds.
+        The method returns at once. Between two groups, the iteration over the consumer ends. In a group, the application's next
+        request for a message commits the processed messages, and raises ``Stopped``. A waiting consumer notices the stop within a
+        second. If it has already waited ten seconds for a group, it notices the stop within five seconds.
         """
         self._getter.work.stopping = True
 
@@ -125,7 +125,7 @@ class GroupConsumer:
         """Remove the checkpoint from the status record, in a separate unit of work. Call this between two groups.
 
         Raises:
-            GroupUsage: the consumer is closed, or a group is being got or is interrupted.
+            GroupUsage: the consumer is closed, is getting a group, or has an interrupted group.
             MQGroupsError: the unit of work failed.
         """
         getter = self._getter
@@ -188,7 +188,7 @@ def groups_of(getter: Getter) -> Iterator[IncomingGroup]:
 
 
 def next_group(getter: Getter, before: IncomingGroup | None) -> IncomingGroup | None:
-    """Return the group after ``before``, the previous group of this iteration; ``None`` if no group came."""
+    """Return the next group; ``None`` if no group came. ``before``: the previous group of this iteration."""
     if before is not None and getter.group is before and before._is_new:
         getter.back_out(None)
         raise GroupUsage(
@@ -199,9 +199,9 @@ def next_group(getter: Getter, before: IncomingGroup | None) -> IncomingGroup | 
 
 
 def _loop_was_left(getter: Getter, group: IncomingGroup) -> None:
-    """Warn that the group comes again. Raises GroupUsage the fifth time without a commit in between.
+    """Log that the application has left the loop over this group. Raise GroupUsage at the fifth time since the last commit.
 
-    Four times are allowed, because an interruption, or an error after which the application retries, also leaves a loop.
+    Four times are allowed, because the application also leaves a loop if it is interrupted, or if it retries after an error.
     """
     owner = getter.owner
     committed = owner.committed

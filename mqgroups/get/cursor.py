@@ -1,6 +1,6 @@
-"""GroupCursor: a consumer's queue handle, its position in a group, and the MQGETs that move the position.
+"""GroupCursor: a consumer's queue handle, the position in a group, and the MQGETs that move the position.
 
-The core decides how to get the next message. The cursor accepts a message only if it is the next one.
+``core.group`` decides how to get the next message. The cursor accepts only the next message of the group.
 
 Not here: status records and commits. ``set_back`` gives the cursor the position of the last commit.
 """
@@ -51,8 +51,8 @@ _GROUP_STATUS, _SEGMENT_STATUS = st.GMO_GROUP_STATUS, st.GMO_SEGMENT_STATUS
 class _Asked:
     """How the cursor asks for messages, according to the settings and the platform.
 
-    ``segments``: whether to get segments one by one. ``md``: the MQMD to get any message, with the CCSID to convert to.
-    ``accepted``: the reason codes to accept if data could not be converted.
+    ``segments``: whether to get segments one by one. ``md``: the MQMD of a get that accepts any message, with the CCSID to
+    convert to. ``accepted``: the reason codes with which a message is accepted although its data could not be converted.
     """
 
     segments: bool
@@ -61,7 +61,7 @@ class _Asked:
 
 
 class _InEndedGroup(Enum):
-    """Whether the queue handle is in the middle of a group that has ended without its last message being got."""
+    """Whether the queue handle is still in the middle of a group that ended before the handle got the group's last message."""
 
     NO = "no"
     ONCE_COMMITTED = "when the end is known to be committed"
@@ -73,11 +73,11 @@ class GroupCursor:
 
     Attributes:
         queue: the handle, open for shared input.
-        unit: the MsgIds of the messages got in the open unit of work, used to get them again after a lost connection.
+        unit: the MsgIds of the open unit of work's messages, by which they can be got again after a lost connection.
     """
 
     def __init__(self, connection: Connection, settings: Consuming, committed: GroupPosition) -> None:
-        """Open the queue at the position ``committed``; raises MQIError."""
+        """Open the queue, and begin at the position ``committed``. Raises MQIError."""
         self._connection = connection
         self._settings = settings
         self._asked = _Asked(
@@ -98,7 +98,7 @@ class GroupCursor:
 
     @property
     def position(self) -> GroupPosition:
-        """The position in the group after the last get."""
+        """The position in the group after the last message that was got."""
         return self._run.position
 
     def set_back(self, committed: GroupPosition) -> None:
@@ -111,14 +111,14 @@ class GroupCursor:
             self._in_ended_group = _InEndedGroup.YES
 
     def group_ended(self) -> None:
-        """Go to the position before the next group."""
+        """Go to the position between two groups, because a group has ended."""
         self.set_back(AT_START)
 
     def take_apart(self, next_one: Message, *, again: bool) -> Iterator[tuple[bytes, bytes]]:
-        """Get the next message, of any length, segment by segment. Yield MQMD and data of each segment.
+        """Get the next message segment by segment, whatever its length. Yield the MQMD and the data of each segment.
 
         The iteration ends early if a segment is gone. ``next_one`` identifies the message by GroupId and MsgId. ``again``:
-        whether the message was got before, and backed out with a lost connection; then it may not be back yet. Raises MQIError.
+        whether to wait, because a lost connection has backed the message out and it may not be back yet. Raises MQIError.
         """
         group_id = next_one.group_id
         position = replace(self.position, group_id=group_id, retained=False)
@@ -141,11 +141,11 @@ class GroupCursor:
             yield got[1], got[0]
 
     def end_in_middle(self) -> None:
-        """Remember that the coming commit ends the group, although the handle has not got the group's last message."""
+        """Remember that the next commit ends the group, although the handle has not got the group's last message."""
         self._in_ended_group = _InEndedGroup.ONCE_COMMITTED
 
     def reopen(self) -> None:
-        """Open the queue again if its connection was replaced; raises MQIError."""
+        """Open the queue again if the connection was replaced. Raises MQIError."""
         if self.queue.is_stale:
             self.queue = self._open()
             if self._in_ended_group is _InEndedGroup.YES:
@@ -162,9 +162,9 @@ class GroupCursor:
         self.queue.close()
 
     def get_in_run(self) -> Message | None:
-        """Get the group's next message with the last MQGMO. Return ``None`` if it did not come, or if ``get_in_group`` is needed.
+        """Get the group's next message with the MQGMO of the last get. Return ``None`` if the caller must use ``get_in_group``.
 
-        In the middle of a group each message has the same MQGMO, so this method neither asks the core nor reads the clock.
+        In the middle of a group all gets use the same MQGMO, so this method neither calls ``next_get`` nor reads the clock.
         """
         # A fast path, because only the number changes, and most messages need no check (``_is_plain``). It saves 8 of the 10 µs
         # of processor time that a get takes in Python.
@@ -179,7 +179,7 @@ class GroupCursor:
         return self._accept(got) if got else None
 
     def get_in_group(self, wait_s: float, while_waiting: Callable[[float], bool]) -> Message | None:
-        """Get the next message of the group; see ``get``."""
+        """Get the next message of the group, with the arguments and errors of ``get``."""
         message = self.get(wait_s, while_waiting)
         if message is not None:
             plan = next_get(self.position)
@@ -187,15 +187,15 @@ class GroupCursor:
         return message
 
     def get(self, wait_s: float | None, while_waiting: Callable[[float], bool]) -> Message | None:
-        """Get the message after the current position, waiting up to ``wait_s`` seconds; ``None`` waits for ever.
+        """Get the next message. Return ``None`` if it does not come within ``wait_s`` seconds. Without ``wait_s``, wait for ever.
 
         Args:
-            while_waiting: called with the remaining seconds, about every second; after ten seconds between groups, every five
-                seconds. It can take a syncpoint. If it returns ``True``, the wait ends.
+            while_waiting: a function to call about every second with the remaining seconds. Between groups, it is called every
+                five seconds after a wait of ten seconds. It can take a syncpoint. If it returns ``True``, the wait ends.
 
         Raises:
-            GroupIncomplete: the message that came is not the next one.
-            QueueUnavailable: gets were inhibited to the end of the wait.
+            GroupIncomplete: the message that came is not the group's next message.
+            QueueUnavailable: gets were still inhibited when the wait ended.
             MQIError: the call failed.
         """
         if self._in_ended_group is _InEndedGroup.YES:
@@ -236,10 +236,10 @@ class GroupCursor:
                 return None
 
     def get_again(self, msg_id: bytes) -> Message:
-        """Get a message again that was backed out with a lost connection.
+        """Get a message again that was backed out because the connection was lost.
 
         IBM's texts do not say whether the message is back on the queue as soon as the status queue can be opened. So this method
-        waits. Raises MQIError; MessagesTaken if the message does not come back within a few seconds.
+        waits. Raises MQIError; MessagesTaken if the message is not back within a few seconds.
         """
         position = self.position
         plan = next_get(position, segments=self._asked.segments)
@@ -290,7 +290,7 @@ class GroupCursor:
         return st.gmo(options, match_options=plan.match_options, wait_interval_ms=wait_ms)
 
     def _accept(self, got: tuple[bytes, bytes, bytes]) -> Message:
-        """Accept a message if it is the next one of the group; otherwise raise GroupIncomplete or ForeignSyncpoint."""
+        """Return the message if it is the group's next message; otherwise raise GroupIncomplete or ForeignSyncpoint."""
         data, md, gmo = got
         format_name, msg_id, backout_count, group_id, number, offset = got_fields(md)
         taken = None

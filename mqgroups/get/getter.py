@@ -1,7 +1,7 @@
 """Gets the messages of a consumer's groups, ends its units of work, and gets uncommitted messages again.
 
-A commit includes the messages for the backout queue and those that a pipe puts. Before calls that can fail, the getter notes as
-one value (``_Redo``) what must be done again after a lost connection.
+A unit of work also puts the messages for the backout queue, and a pipe's outgoing messages. Before a call that can fail, the
+getter stores one value (``_Redo``), which describes what must be done again after a lost connection.
 
 Not here: the application's interface (``consumer.py``), and the checks on each message (``message_check.py``).
 """
@@ -43,19 +43,19 @@ class Partner(Protocol):
     """The outgoing side of a pipe, which puts messages in the getter's units of work."""
 
     def put_all(self, *, ended: bool, failed_with: int | None) -> tuple[dict[Owner, PendingCommit], Outgoing]:
-        """Put the outgoing messages in the unit of work, before the status records; see ``PipeOutput.put_all``."""
+        """Put the outgoing messages in the unit of work, before the status records are put; see ``PipeOutput.put_all``."""
 
     def committed(self) -> None:
         """Called after the unit of work was committed."""
 
     def back_out(self) -> None:
-        """Called before the unit of work is backed out without being redone."""
+        """Called before the unit of work is backed out, unless it will be redone."""
 
 
 class _End(NamedTuple):
     """How a unit of work ends: in the middle of a group, or at the group's end.
 
-    ``failed_with``: the result to give a pipe's outgoing group if the incoming group was not completed.
+    ``failed_with``: the result with which a pipe abandons its outgoing group if the incoming group was not completed.
     """
 
     ended: bool
@@ -68,12 +68,12 @@ _NOTE = _End(ended=False, failed_with=-1)
 
 
 class _Redo(NamedTuple):
-    """What must be done again if a unit of work is backed out with its connection.
+    """What must be done again if a unit of work is backed out because its connection is lost.
 
     Attributes:
         processed: the MsgIds of the messages that the application has processed.
-        note: what the next status record says besides the position.
-        end: how the unit of work was to end; ``None`` if it must stay open.
+        note: the contents of the next status record besides the position.
+        end: how to end the unit of work again. ``None`` means that it stays open.
     """
 
     processed: tuple[bytes, ...]
@@ -86,10 +86,10 @@ class _Trial:
     """What this process knows about the suspect, a message that may be poison.
 
     Attributes:
-        tries: how often the application has got the suspect since the record named it; ``PROOF`` if another process wrote that
-            record, so that only the backout count can tell.
-        call_failed: whether a call failed, not because of the suspect, since it was recorded or given to the application.
-        is_alone: whether the message got last is the suspect, and must be the only message of its unit of work.
+        tries: how often the application has got the suspect since the status record named it. ``PROOF`` means that another
+            process wrote that record, so only the backout count can prove poison.
+        call_failed: whether a call has failed, for another reason than the suspect, since the suspect was recorded or returned.
+        is_alone: whether the last message that was got is the suspect, which must be the only message of its unit of work.
     """
 
     tries: int = PROOF
@@ -102,13 +102,13 @@ class Getter:
 
     Attributes:
         connection, settings: the consumer's connection and settings.
-        work, owner: the consumer's units of work, and the part of them that belongs to its name.
-        cursor: the position on the consumer's queue.
+        work, owner: the consumer's units of work, and the ``Owner`` of the consumer's name.
+        cursor: the queue handle, and the position in the group.
         aside: the messages that go to the backout queue.
         group: the group that is being got; ``None`` between groups.
         before_commit: the application's function, called before each syncpoint.
-        sinks: two functions of each attached sink. The first is called before ``before_commit``, the second before ``forget``.
-        trial: what is known about the suspect, in addition to the status record.
+        sinks: two functions of each attached sink. The first is called before ``before_commit``, the second by ``forget``.
+        trial: what this process knows about the suspect, in addition to the status record.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Getter:
     ) -> None:
         """Open both queues and read the status record. Afterwards the caller must call ``work.claim()`` or ``close_queues``.
 
-        ``work``: the units of work, to which the consumer's owner is added. ``partner``: the outgoing side of a pipe.
+        ``work``: the units of work, to which an owner is added. ``partner``: the outgoing side if the consumer is part of a pipe.
 
         Raises:
             StatusError: the status queue, or the record on it, cannot be used; nothing was changed.
@@ -176,7 +176,7 @@ class Getter:
     # --- the next message
 
     def first(self) -> Message | None:
-        """Get the first message of the next group, waiting ``wait_s``. Return ``None`` if none came, or after ``stop()``."""
+        """Get the next group's first message. Return ``None`` if no message comes within ``wait_s``, or after ``stop()``."""
         try:
             message = self._first()
         except MQGroupsError as error:
@@ -187,7 +187,7 @@ class Getter:
         return message
 
     def repeats(self, first: Message) -> bool:
-        """Return whether a group that begins with this message has the key of the group completed before. If so, log that."""
+        """Return whether the group that begins with this message has the same key as the previous group. Log a repetition."""
         found = compared(self.owner, self.settings.queue, first, tells_reuse=self._tells_reuse)
         self._tells_reuse = self._tells_reuse and found is not Likeness.GROUP_ID
         return found is Likeness.KEY
@@ -208,13 +208,13 @@ class Getter:
         return None
 
     def take(self) -> Message:
-        """Get the next message of the group, waiting ``group_wait_s``. If the connection is lost, reconnect.
+        """Get the next message of the group, waiting up to ``group_wait_s``. If the connection is lost, reconnect.
 
         Raises:
             GroupStalled: no message came. The processed messages are committed.
-            GroupQuarantined: no message came, and the rest of the group was moved, by the consumer's policy.
+            GroupQuarantined: no message came. By the consumer's policy, the rest of the group was moved to the backout queue.
             Stopped: the application has called ``stop``. The processed messages are committed.
-            GroupIncomplete: the message that came is not the next one.
+            GroupIncomplete: the message that came is not the group's next message.
             MQIError: a call failed.
         """
         while True:
@@ -240,7 +240,7 @@ class Getter:
                 self.redo(error, _Redo(self.processed(), self.owner.unit.note))
 
     def _begun(self, message: Message) -> None:
-        """Begin the consumer's part of a unit of work, with the first message of that unit."""
+        """Begin the consumer's part of a unit of work. ``message``: the first message of that unit of work."""
         self.work.begun(self.owner)
         # A group's first message is always the first of its unit of work.
         if message.msg_seq_number == 1 and message.offset == 0:
@@ -308,9 +308,9 @@ class Getter:
     # --- processed messages
 
     def message_processed(self, message: Message) -> bool:
-        """Count a message that the application has processed. Commit if it ends the group, or if a syncpoint is due.
+        """Count a message that the application has processed. Commit if the message ends the group, or if a syncpoint is due.
 
-        Return whether it was the group's last message.
+        Return whether the message was the group's last.
         """
         unit = self.owner.unit
         unit.messages += 1
@@ -326,7 +326,7 @@ class Getter:
         return False
 
     def segment_processed(self, segment: Message) -> None:
-        """Count a processed segment that does not end its message. Commit if a syncpoint is due."""
+        """Count a processed segment that is not the last segment of its message. Commit if a syncpoint is due."""
         self.owner.count(len(segment.data))
         if self.work.due():
             self.syncpoint()
@@ -336,9 +336,9 @@ class Getter:
         return tuple(self.cursor.unit[: self.owner.unit.messages])
 
     def loop_left(self) -> int:
-        """Count that the application has left the loop over a group. Return how often this happened since the last commit.
+        """Record that the application has left the loop over a group. Return how often it has done so since the last commit.
 
-        A new suspect restarts the count, because the application gets it again to find out whether it is poison.
+        A new suspect restarts the count, because the application must get the suspect again to show whether it is poison.
         """
         here = self.owner.own.number, self.owner.unit.note.suspect
         self._left = *here, self._left[2] + 1 if self._left[:2] == here else 1
@@ -352,14 +352,14 @@ class Getter:
     # --- the end of a unit of work
 
     def syncpoint(self) -> None:
-        """End the unit of work in the middle of a group."""
+        """Commit the unit of work in the middle of a group."""
         self._ask_application()
         self._commit(ended=False)
 
     def end_group(
         self, *, abandoned: GroupAbandoned | None = None, quarantined: GroupQuarantined | None = None
     ) -> None:
-        """Commit the group's last unit of work. The arguments are the error of a group that was not completed."""
+        """Commit the group's last unit of work. If the group was not completed, one argument is the error that says why."""
         if self.group is not None:
             self.group._ends_with(abandoned or quarantined)
         self._ask_application()
@@ -381,7 +381,7 @@ class Getter:
                 ask(function, group)
 
     def _commit(self, *, ended: bool, failed_with: int | None = None) -> None:
-        """Put the messages that belong in the unit of work and the status record, then call MQCMIT."""
+        """Put the remaining messages of the unit of work, put the status record, and call MQCMIT."""
 
         end = _End(ended, failed_with)
         again = _Redo(self.processed(), self.owner.unit.note, end)
@@ -434,7 +434,7 @@ class Getter:
         return backout is not None and backout.threshold > 0 and self.settings.poison == "quarantine"
 
     def move(self, message: Message) -> None:
-        """Put a message to the backout queue with the next commit. A message not got whole needs its own unit of work."""
+        """Let the next commit put a message to the backout queue. A message that was got in part needs its own unit of work."""
         self.aside.add(message)
         if not message._not_got_because:
             self.owner.count(len(message.data))
@@ -447,16 +447,16 @@ class Getter:
         self.trial = replace(self.trial, is_alone=False)
 
     def process_alone(self) -> None:
-        """Make the message that was got last the only one of its unit of work."""
+        """Make sure that the unit of work will contain only one message, the last that was got."""
         self.trial = _Trial(self.trial.tries + 1, is_alone=True)
 
     @property
     def can_isolate(self) -> bool:
-        """Whether the messages before the last one that was got can be got again without the application."""
+        """Whether ``isolate`` is possible, which must get messages again without the application."""
         return self.work.may_be_split
 
     def isolate(self, suspect: Suspect | None) -> None:
-        """Commit the messages before the last one that was got, give the last one back to the queue, and record ``suspect``."""
+        """Give back the message that was got last, commit the unit of work's earlier messages, and record ``suspect``."""
         processed = self.processed()
         if processed:
             self._ask_application()
@@ -476,10 +476,10 @@ class Getter:
             self.cursor.unit.clear()
 
     def _not_got(self, error: SegmentsDiffer | LongerThanAccepted) -> Message:
-        """Give back a message that was got only in part, and commit the messages before it. Return a ``NotGot`` in its place.
+        """Give a message that was got only in part back to the queue, commit earlier messages, and return a ``NotGot`` instead.
 
-        Raises ``error`` if the message is not moved to the backout queue. It is also raised on a shared connection if the
-        application's own messages would be backed out too.
+        Raises ``error`` if the message is not to be moved to the backout queue. ``error`` is also raised if giving the message
+        back would back out the application's own messages, on a shared connection.
         """
         is_moved = self.moves_poison or self.owner.unit.note.quarantine or isinstance(error, SegmentsDiffer)
         if not (self.can_isolate and is_moved):
@@ -511,9 +511,9 @@ class Getter:
         return error
 
     def _move_rest(self) -> None:
-        """Move the rest of the group, as ``aside`` holds it, to the backout queue.
+        """Get the messages in ``aside`` that were not got before, put them to the backout queue, and count them.
 
-        Raises MQIError; GroupStalled if a message of the rest has disappeared since it was browsed.
+        Raises MQIError; GroupStalled if a message has disappeared from the queue.
         """
         unit = self.owner.unit
         for length in self.aside.put_rest(self.cursor, again=self.work.redoing):
@@ -526,11 +526,11 @@ class Getter:
     # --- after a lost connection
 
     def recover(self) -> None:
-        """Restore the open queues and the position if the connection was lost since the last unit of work."""
+        """Restore the open queues and the position after a lost connection or an interrupted call."""
         self.work.recover()
 
     def redo(self, error: MQIError, again: _Redo) -> None:
-        """Recover from ``error``, then do what ``again`` describes, unless it is committed; raises MQGroupsError."""
+        """Recover from ``error``, and do what ``again`` describes, unless the failed commit took effect. Raises MQGroupsError."""
         # The queue manager may have refused a put because of the message itself, for example its length.
         self._call_has_failed(error.verb != "MQPUT" or error.reason in REDO)
         self._due = again
@@ -545,7 +545,7 @@ class Getter:
         The application does not see these messages again, and ``before_commit`` is not called again.
         """
         if committed is not None:
-            # Forget it, because the unit of work is committed. It must not be redone if the connection is lost once more.
+            # The unit of work is committed, so it must not be redone if the connection is lost once more.
             self._due = None
         self._set_back()
         if self._due is not None:

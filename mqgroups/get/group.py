@@ -28,7 +28,7 @@ _log = logging.getLogger("mqgroups.get")
 
 
 class _GetStart(NamedTuple):
-    """What the consumer knows about a group when the application gets it; see the properties of ``IncomingGroup``."""
+    """What the consumer knows about a group when it returns the group; see the properties of ``IncomingGroup``."""
 
     key: bytes
     properties: GroupProperties
@@ -69,7 +69,7 @@ class IncomingGroup:
 
     @property
     def group_id(self) -> bytes:
-        """The GroupId, 24 bytes; ``MQGI_NONE`` for a message in no group, which is returned as a group of one message."""
+        """The GroupId, 24 bytes. A message that is in no group is returned as a group of one message, with ``MQGI_NONE``."""
         return self.key[:GROUP_ID_LENGTH]
 
     @property
@@ -84,49 +84,49 @@ class IncomingGroup:
     def repeats(self) -> bool:
         """Whether the group has the same key as the group that this consumer completed before it.
 
-        False in a group that is resumed, and after a start without a status record.
+        ``False`` for a resumed group, and for the first group after a start that found no status record.
         """
         return self._start.repeats
 
     @property
     def resume_from(self) -> int:
-        """How many messages of the group were processed and committed before this iteration."""
+        """How many messages of the group the application had processed and committed when the consumer returned the group."""
         return self._start.resume_from
 
     @property
     def checkpoint(self) -> Any:
-        """The checkpoint of this group's last commit before this iteration; ``None`` in a new group."""
+        """The checkpoint that the last commit had stored when the consumer returned the group; ``None`` in a new group."""
         return self._start.checkpoint
 
     @property
     def ends(self) -> bool:
-        """In ``before_commit``: whether the commit ends the group."""
+        """Whether the commit that comes next ends the group. Use this in ``before_commit``."""
         return self._end is not False
 
     @property
     def abandoned(self) -> GroupAbandoned | None:
-        """In ``before_commit``: the error if the commit ends a group that its producer has abandoned; else ``None``."""
+        """In ``before_commit``: the error if the next commit ends a group that its producer has abandoned; otherwise ``None``."""
         return self._end if isinstance(self._end, GroupAbandoned) else None
 
     @property
     def quarantined(self) -> GroupQuarantined | None:
-        """In ``before_commit``: the error if the commit ends a group whose rest went to the backout queue; else ``None``.
+        """In ``before_commit``: the error if the next commit ends a group whose rest went to the backout queue; else ``None``.
 
-        The processed messages are not on the backout queue: keep them, or put them aside with the reason.
+        The processed messages are not on the backout queue. So keep them, or store them elsewhere with the reason.
         """
         return self._end if isinstance(self._end, GroupQuarantined) else None
 
     @property
     def has_ended(self) -> bool:
-        """Whether the group's last message is processed and committed, or the group was abandoned or moved.
+        """Whether the group's last message is processed and committed, or the end of an abandoned or moved group is committed.
 
-        Also true if another consumer got the group before this consumer committed any of it.
+        Also ``True`` if another consumer got the group before this consumer committed any of its messages.
         """
         return self._state is _GetState.ENDED
 
     @property
     def properties(self) -> Mapping[str, PropertyValue]:
-        """The properties of the group's first message, even if the group was interrupted after it.
+        """The properties of the group's first message. They are available even if the group was interrupted after that message.
 
         Raises:
             GroupPropertiesLost: the group was interrupted, and its status record does not have the properties.
@@ -135,11 +135,11 @@ class IncomingGroup:
 
     @property
     def name(self) -> str:
-        """The name that the producer gave the group; empty if there is no name, or it is unknown."""
+        """The name that the producer gave the group; empty if the group has no name, or if the name is unknown."""
         return name_of(self._start.properties)
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Commit ``checkpoint`` (bytes or a JSON value) with the next syncpoint.
+        """Let the next syncpoint commit ``checkpoint``, which is bytes or a JSON value.
 
         Call this while processing the message that the checkpoint belongs to, or in a ``before_commit`` function.
 
@@ -154,10 +154,7 @@ class IncomingGroup:
         self._getter.owner.set_checkpoint(checkpoint)
 
     def before_commit(self, function: BeforeCommit) -> BeforeCommit:
-        """Register a function to call before each syncpoint of this group, after the consumer's function.
-
-        Usable as a decorator; see ``GroupConsumer.before_commit``.
-        """
+        """Register a function for this group only, to call after the function of ``GroupConsumer.before_commit``; see there."""
         self._asked_before_commit = checked_hook("before_commit", function)
         return function
 
@@ -168,7 +165,7 @@ class IncomingGroup:
             GroupStalled: the next message did not come within ``group_wait_s``. The processed messages are committed.
             GroupQuarantined: the next message did not come or is poison. The rest of the group was moved to the backout queue.
             Stopped: ``stop`` was called, and the group has more messages. The processed messages are committed.
-            GroupIncomplete: the message that came is not the next one.
+            GroupIncomplete: the message that came is not the group's next message.
             CcsidUnknown: the consumer's codec has no code page for a message's text. The earlier messages are committed.
             GroupUsage: the group was iterated over before, or the consumer is getting another group.
             MQGroupsError: any other failure. The unit of work is backed out; iterate over the consumer again.
@@ -186,7 +183,7 @@ class IncomingGroup:
         return f"<IncomingGroup group={self.group_id.hex()} resume_from={self.resume_from} of {self._getter!r}>"
 
     def _ends_with(self, error: GroupAbandoned | GroupQuarantined | None) -> None:
-        """Remember that the next commit ends the group. ``error``: why the group is not completed; ``None`` if it is."""
+        """Remember that the next commit ends the group. ``error``: why the group is incomplete; ``None`` if it is complete."""
         self._end = error
 
     def _is_over(self) -> None:
@@ -203,7 +200,7 @@ class IncomingGroup:
         return self._getter.group is self
 
     def _advance(self, processed: Message | None) -> Message | None:
-        """Return the message after ``processed``, for the iterator; ``None`` at the end of the group."""
+        """Return the iterator's next message; ``None`` at the end of the group. ``processed``: the previous message."""
         getter = self._getter
         telemetry = getter.owner.telemetry
         try:
@@ -234,7 +231,7 @@ class IncomingGroup:
         return message
 
     def _checked(self, message: Message) -> Message | None:
-        """Return the message if the application gets it, else get it again; ``None`` if another consumer has got it."""
+        """Check a message, and return it. Get it again if the check backs it out. Return ``None`` if another consumer got it."""
         while not is_for_application(self._getter, self.key, message):
             again = self._taken_again()
             if again is None:
@@ -246,9 +243,9 @@ class IncomingGroup:
         return message
 
     def _taken_again(self) -> Message | None:
-        """Get a message again that was backed out as a suspect.
+        """Get the suspect again, a message that the check has backed out.
 
-        Return ``None`` if it was its group's first message, and another consumer has got the group meanwhile.
+        Return ``None`` if the suspect was its group's first message, and another consumer has got the group meanwhile.
         """
         getter = self._getter
         try:
@@ -277,7 +274,7 @@ class IncomingGroup:
     # --- messages in segments
 
     def _next_of_message(self) -> Message:
-        """Get the next segment for the application. The previous one is processed, so a syncpoint can come between the two."""
+        """Get the next segment for the application. The previous segment counts as processed, so a syncpoint can follow it."""
         turn = self._getter.connection.turn
         with turn:
             if turn.interrupted or not self._is_current:
@@ -296,7 +293,7 @@ class IncomingGroup:
         return self._in_hand
 
     def _last_segment(self) -> Message:
-        """Get the segments of a message that the application did not ask for. Return the last segment."""
+        """Get those segments of the message that the application has not asked for. Return the last segment."""
         assert self._in_hand is not None
         while not self._in_hand.is_last_segment:
             self._next_segment()

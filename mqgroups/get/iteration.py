@@ -1,6 +1,6 @@
-"""An iterator over groups, and over the messages of a group.
+"""An iterator over groups, or over the messages of a group.
 
-It is not a generator. If two threads called a generator, Python would fail before ``Turn`` could refuse the second thread.
+It is not a generator. If two threads called a generator, Python itself would raise an error before ``Turn`` could do so.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Iteration(Generic[_T]):
     """An iterator whose next item is ``advance(previous item)``. It ends when ``advance`` returns ``None`` or raises an error."""
 
     def __init__(self, turn: Turn, advance: Callable[[_T | None], _T | None]) -> None:
-        """Call ``advance`` for each item, holding ``turn``. The first call gets ``None``."""
+        """Prepare to call ``advance`` for each item while holding ``turn``. The previous item of the first call is ``None``."""
         self._turn = turn
         self._advance = advance
         self._before: _T | None = None

@@ -1,4 +1,4 @@
-"""Checks a message before the application gets it. It may end an abandoned group, be poison, or belong to a moved rest."""
+"""Checks whether a message is for the application, ends an abandoned group, is poison, or belongs to a group that is moved."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mqgroups.mqi.message import Message
 
 
 def is_for_application(getter: Getter, key: bytes, message: Message) -> bool:
-    """Return whether the application gets a message of the group with this ``key``. If not, it was backed out; get it again.
+    """Return whether the application gets the message. If not, the message was backed out, and the caller must get it again.
 
-    An error that the message's sender may have caused is raised only after the check of the backout count, or makes the message
-    poison. So one message cannot stop a consumer for ever if the consumer moves poison.
+    If the sender may have caused an error, the backout count is checked before the error is raised, or the message counts as
+    poison. So one message cannot stop a consumer for ever if the consumer moves poison. ``key``: the key of the group.
 
     Raises:
-        GroupAbandoned: the message ends a group that its producer has abandoned. That end is committed.
+        GroupAbandoned: the message ends a group that its producer has abandoned. The group's end is committed.
         GroupQuarantined: the message and the rest of the group were moved to the backout queue.
         PoisonMessage: the message cannot be processed, and the consumer's policy does not move it.
         CcsidUnknown: the consumer has a codec, and there is no code page for the message's text.
@@ -42,7 +42,7 @@ def _is_suspected(getter: Getter, message: Message) -> bool:
 
 
 def _abandoned(getter: Getter, key: bytes, message: Message, result: int, reason: str) -> GroupAbandoned:
-    """Commit the message that abandons the group. Return the error to raise."""
+    """Commit the end of the group that ``message`` abandons. Return the error to raise."""
     messages = getter.cursor.position.msg_seq_number - 1
     abandoned = GroupAbandoned(getter.settings.queue, message.group_id, messages, result, reason, key)
     getter.owner.telemetry.abandoned(result)
@@ -54,7 +54,7 @@ def _abandoned(getter: Getter, key: bytes, message: Message, result: int, reason
 
 
 def _is_kept(getter: Getter, message: Message) -> bool:
-    """Decide about a message that was backed out too often. Return whether the application gets it."""
+    """Decide what to do with a message that was backed out too often. Return whether the application gets the message."""
     owner, backout = getter.owner, getter.aside.backout
     assert backout is not None
     how = treatment(
@@ -80,9 +80,9 @@ def _is_kept(getter: Getter, message: Message) -> bool:
 
 
 def _decoded(getter: Getter, message: Message) -> Exception | None:
-    """Decode a message. Return any error of the codec except ValueError, because only ValueError blames the message.
+    """Decode a message. Return the codec's error or ``None``. A ValueError is not returned: it means an invalid message.
 
-    Raises PoisonMessage or GroupQuarantined if the message is invalid; CcsidUnknown.
+    Raises PoisonMessage or GroupQuarantined if the message is invalid; CcsidUnknown if there is no code page for its text.
     """
     reason, codec = message._not_got_because, getter.settings.codec
     if codec is not None and not reason:
@@ -110,23 +110,26 @@ def _decoded(getter: Getter, message: Message) -> Exception | None:
 
 
 def _suspect(getter: Getter, message: Message, tries: int = 0) -> None:
-    """Back out a message that has failed alone ``tries`` times. Record it as the suspect, with its backout count after that."""
+    """Back out a message, and record it as the suspect.
+
+    ``tries``: how often the message has failed in its own unit of work. The recorded backout count excludes these failures.
+    """
     count = message.backout_count + 1 - tries
     getter.isolate(Suspect(message.group_id, message.msg_seq_number, count, message.msg_id))
     getter.trial = replace(getter.trial, tries=tries)
 
 
 def _commit_those_before(getter: Getter) -> None:
-    """Commit the messages before a message that cannot be decoded, so that they do not come again with it."""
+    """Commit the messages before a message that cannot be decoded, so that only that message comes again."""
     owner = getter.owner
     if owner.unit.messages and getter.can_isolate:
         getter.isolate(owner.unit.note.suspect)
 
 
 def _poison(getter: Getter, message: Message, reason: str = "") -> PoisonMessage | GroupQuarantined:
-    """Treat a poison message by the consumer's policy. Return the error to raise.
+    """Do with a poison message what the consumer's policy says. Return the error to raise.
 
-    ``reason``: why the message cannot be decoded. Such a message is poison whatever its backout count is.
+    ``reason``: why the message cannot be decoded, or empty. An undecodable message is poison whatever its backout count is.
     """
     backout = getter.aside.backout
     queue, number, count = getter.settings.queue, message.msg_seq_number, message.backout_count

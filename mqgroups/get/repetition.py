@@ -1,4 +1,4 @@
-"""Logs that a consumer's group has the key, or only the GroupId, of the group completed before it."""
+"""Logs a warning if a group has the same key, or only the same GroupId, as the group that the consumer completed before."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _REUSED = "queue %s: GroupId %s was used again, for another group. Tell groups a
 
 
 def compared(owner: Owner, queue: str, first: Message, *, tells_reuse: bool) -> Likeness:
-    """Return what a new group has in common with the group that was completed before it, and log that.
+    """Return what a new group has in common with the group that was completed before it. Log a repetition.
 
-    ``tells_reuse``: whether to log even if only the GroupId is the same.
+    ``tells_reuse``: whether a group that has only the same GroupId is also logged.
     """
     group_id = first.group_id.hex()
     found = likeness(owner.own.record, first.group_id, first.msg_id)

@@ -1,6 +1,6 @@
-"""The rest of a group that cannot be completed: browsed twice, then got one physical message at a time.
+"""Browses the rest of a group that cannot be completed, and gets the rest one physical message at a time.
 
-The rest has a queue handle of its own, because a get without logical order would change the consumer's place in its group.
+This needs a second queue handle, because a get without logical order would change the position of the consumer's handle.
 Segments are not joined, so a message need not be complete. Not here: where the messages go (``getter.py``).
 """
 
@@ -23,7 +23,7 @@ _MATCH = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_N
 
 
 class RestOfGroup:
-    """The messages on the queue that follow a consumer's position in its group."""
+    """The rest of a group: its messages on the queue that follow the consumer's position."""
 
     def __init__(self, connection: Connection, queue: str) -> None:
         self._connection = connection
@@ -38,20 +38,20 @@ class RestOfGroup:
         return self._seen[2] if self._seen is not None else ()
 
     def is_unchanged(self, position: GroupPosition) -> bool:
-        """Browse the queue. Return whether the last browse, at the same position, found the same; raises MQIError."""
+        """Browse the queue. Return whether the previous browse had the same position and the same result. Raises MQIError."""
         before = self._seen
         found = rest_behind(position, self._browse(position.group_id))
         self._seen = (position.group_id, position.msg_seq_number, found)
         return self._seen == before
 
     def forget(self) -> None:
-        """Forget the last browse, because the group continues or has ended."""
+        """Forget what the last browse has found, because the group continues or has ended."""
         self._seen = None
 
     def take(self, group_id: bytes, left: Left, *, again: bool) -> tuple[bytes, bytes] | None:
-        """Get a message of the rest in the unit of work. Return MQMD and data, or ``None`` if the message is gone.
+        """Get a message of the rest in the unit of work. Return its MQMD and data, or ``None`` if the message is gone.
 
-        ``again``: whether the message was backed out with a lost connection, and may not be back yet. Raises MQIError.
+        ``again``: whether to wait, because a lost connection has backed it out and it may not be back yet. Raises MQIError.
         """
         match = _MATCH
         if self._connection.platform != mq.MQPL_ZOS:

@@ -1,4 +1,4 @@
-"""Opens and checks what a consumer needs at its start, except its status queue."""
+"""Opens a consumer's queue when the consumer starts, reads the backout attributes, and checks the settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mqgroups.status.records import foreign_record
 
 
 def open_cursor(connection: Connection, settings: Consuming, owner: Owner) -> GroupCursor:
-    """Open the consumer's queue at its last commit. Raises MQIError; ConfigurationError if the queue is its status queue."""
+    """Open the queue at the position of the last commit. Raises MQIError; ConfigurationError if it is the status queue."""
     try:
         return GroupCursor(connection, settings, owner.committed)
     except MQIError as error:
@@ -30,7 +30,7 @@ def open_cursor(connection: Connection, settings: Consuming, owner: Owner) -> Gr
 
 
 def _refuse_status_queue(connection: Connection, settings: Consuming, in_use: MQIError) -> None:
-    """Raise ConfigurationError if the queue is in use because it is the status queue, which is open exclusively."""
+    """Raise ConfigurationError if the queue is the status queue, and therefore in use. ``in_use``: the error of the MQOPEN."""
     try:
         queue = connection.open_queue(settings.queue, mq.MQOO_BROWSE)
     except MQIError:
@@ -40,7 +40,7 @@ def _refuse_status_queue(connection: Connection, settings: Consuming, in_use: MQ
 
 
 def find_backout_queue(connection: Connection, settings: Consuming, owner: Owner, queue: Queue) -> BackoutQueue | None:
-    """Return backout queue and threshold of the consumer's open ``queue``; ``None`` if the consumer uses neither.
+    """Return the backout queue and threshold of the consumer's open ``queue``; ``None`` if the consumer needs neither.
 
     Raises the errors of ``backout_queue_of``.
     """
@@ -50,9 +50,9 @@ def find_backout_queue(connection: Connection, settings: Consuming, owner: Owner
 
 
 def refuse_unfit(settings: Consuming, owner: Owner, shown: str, *, is_pipe: bool) -> None:
-    """Raise an error if these settings cannot finish an interrupted group, which other settings may have begun.
+    """Raise an error if an interrupted group, perhaps begun with other settings, cannot be finished with these settings.
 
-    ``shown``: the consumer's repr. Raises ConfigurationError; StatusQueueUnusable if the group is a pipe's.
+    ``shown``: the consumer's repr. Raises ConfigurationError; StatusQueueUnusable if only a pipe can finish the group.
     """
     committed, stream = owner.committed, settings.stream
     if committed.offset and not stream:

@@ -2,8 +2,8 @@
 
 A producer or consumer recovers by itself after a crash and after a commit without an answer. Hooks are for logs, metrics and
 alarms, and for an application that must know of a recovery before it continues. A hook is called in the application's own thread,
-between units of work, after the recovery that it reports. If the hook raises an exception, the application gets it from the call
-that it made. The group can still be resumed at its last commit. A hook must not use the producer or consumer that calls it.
+between units of work, after the recovery that it reports. If the hook raises an exception, the method that the application has
+called raises it. The group can still be resumed at its last commit. A hook must not use the producer or consumer that calls it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """An interrupted group was found at the start, and will be resumed."""
+    """The event that a start has found an interrupted group, which will be resumed."""
 
     role: RoleName
     """``"put"`` for a producer, ``"get"`` for a consumer."""
@@ -43,7 +43,7 @@ class Resumed:
     checkpoint: Any
     """The application's checkpoint at the last commit."""
     epoch: int
-    """How many owners the record has had, this one included."""
+    """How many owners the record has had, including this owner."""
     unit_of_work: int
     """The number of the last committed unit of work."""
     group_name: str = ""
@@ -52,9 +52,9 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class InDoubt:
-    """MQCMIT of a unit of work with messages had no answer, and the status record has shown its outcome.
+    """The event that the status record has shown the outcome of an unanswered MQCMIT. The unit of work had messages.
 
-    On a shared connection, this also reports an MQCMIT after which the check of the record has failed.
+    On a shared connection, this event also occurs if MQCMIT was answered, but the check of the record after it failed.
     """
 
     role: RoleName
@@ -68,7 +68,7 @@ class InDoubt:
     messages: int
     """How many messages the unit of work put or got. A segment counts as a message."""
     reason: int
-    """The reason code of MQCMIT, or that of the call that failed to read the record."""
+    """The reason code of MQCMIT, or the reason code of the call that failed to read the record."""
     outcome: Literal["committed", "backed out"]
     """What the record shows. If the unit of work was backed out, it has been redone before the hook is called, unless redoing it
     raised an error.
@@ -77,7 +77,7 @@ class InDoubt:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A unit of work that has messages, or that ends a group, is committed."""
+    """The event that a unit of work is committed. The unit of work has messages or ends a group."""
 
     role: RoleName
     """``"put"`` for a producer, ``"get"`` for a consumer and for a pipe."""
@@ -102,7 +102,7 @@ class Progress:
     messages: int
     """How many messages the unit of work put or got. A segment counts as a message."""
     data_bytes: int
-    """The length of the data of these messages."""
+    """The length of these messages' data in bytes."""
     total_messages: int
     """``messages`` of all units of work since the producer or consumer was made."""
     total_bytes: int
@@ -125,7 +125,7 @@ OnAbandon: TypeAlias = Callable[[GroupAbandoned], None]
 
 @dataclass(frozen=True, slots=True)
 class Hooks:
-    """The functions to call. A function is ``None`` if the application does not need its event."""
+    """The functions to call. ``None`` means that the application does not need the event."""
 
     on_resume: OnResume | None = None
     on_in_doubt: OnInDoubt | None = None
@@ -133,7 +133,7 @@ class Hooks:
 
 
 class _Totals(NamedTuple):
-    """The counts of all units of work that ``on_progress`` was called for, and the number of the last unit of work."""
+    """The sums over the units of work that were reported to ``on_progress``, and the number of the last one reported."""
 
     began_s: float
     messages: int = 0
@@ -142,7 +142,7 @@ class _Totals(NamedTuple):
 
 
 class HookCalls:
-    """Calls one owner's hooks. It remembers events, and calls the hooks later, when the owner is in a consistent state."""
+    """An owner's hooks, and the events to report. Events are kept until the owner is in a consistent state."""
 
     def __init__(self, hooks: Hooks, whose: Expectations) -> None:
         self._hooks = hooks
@@ -151,7 +151,7 @@ class HookCalls:
         self._untold: list[tuple[Callable[[Any], None], InDoubt | Progress]] = []
 
     def take(self, event: Event) -> None:
-        """Remember an event. ``on_resume`` is called at once, because nothing has been changed yet."""
+        """Remember an event for ``tell``. Only ``on_resume`` is called at once, because a start has changed nothing yet."""
         if isinstance(event, UnitCommitted):
             self._committed(event)
         elif isinstance(event, OutcomeFound):
@@ -160,7 +160,7 @@ class HookCalls:
             self._resumed(event)
 
     def tell(self) -> None:
-        """Call the hooks for the remembered events, in their order. Hooks can raise errors."""
+        """Call the hooks for the remembered events, in the order of the events. Hooks can raise errors."""
         while self._untold:
             call, told = self._untold.pop(0)
             ask(call, told)
@@ -229,7 +229,7 @@ class HookCalls:
 
 
 def checked_hook(what: str, function: _F) -> _F:
-    """Return ``function``. Raises ConfigurationError if it cannot be called, or is a coroutine function, which never runs."""
+    """Return ``function``. Raises ConfigurationError if it is not callable, or is a coroutine function, which would not run."""
     if not callable(function):
         raise ConfigurationError(f"{what} must be a function, got {function!r}")
     if inspect.iscoroutinefunction(function):

@@ -1,4 +1,4 @@
-"""The interface of a keeper, which has the queue handle for one owner's status record and makes the calls on it.
+"""The interface of keepers. A keeper has the queue handle for one owner's status record, and makes the calls on that queue.
 
 StatusQueue       status/queue.py           a queue of the owner's own, open exclusively
 ClaimedRecords    batch/claimed_records.py  one group's records on a queue that many attempts share
@@ -19,10 +19,10 @@ from mqgroups.errors import GroupPropertiesLost, GroupUsage
 
 
 class Keeper(Protocol):
-    """The handle of a status queue.
+    """An owner's handle of a status queue.
 
     Attributes:
-        kept: the value of the record with which the protocol begins.
+        kept: the value that describes the record when the protocol begins.
     """
 
     kept: Kept
@@ -36,10 +36,10 @@ class Keeper(Protocol):
         """Whether the connection was replaced, so that the queue must be opened again."""
 
     def answer(self, step: Any) -> Any:
-        """Make one call of the protocol; raises MQIError, StatusError."""
+        """Make the call that ``step`` of the protocol describes, and return the result. Raises MQIError, StatusError."""
 
     def error_for(self, refused: Refused) -> BaseException:
-        """Return the error for something that the protocol refuses."""
+        """Return the error to raise when the protocol refuses what is on the queue."""
 
     def unit_ended(self) -> None:
         """Called after a unit of work was committed or backed out."""
@@ -49,11 +49,11 @@ class Keeper(Protocol):
         """Close the queue. With ``delete``, delete it too."""
 
     def give_up(self) -> None:
-        """Close the queue after a start that has failed."""
+        """Close the queue, because the start has failed."""
 
 
 def check_can_be_kept(checkpoint: Checkpoint) -> None:
-    """Raise GroupUsage for a checkpoint that a record would not return unchanged."""
+    """Raise GroupUsage if a record cannot store the checkpoint and return it unchanged."""
     try:
         check_checkpoint(checkpoint)
     except (TypeError, ValueError) as error:

@@ -22,7 +22,7 @@ def open_or_make(
 
     Args:
         connection: the connection to the queue manager.
-        open_as: opens a queue, given its name and, for a model queue, the name of the queue to make.
+        open_as: a function that opens a queue. Its arguments are the name of the queue, and the name to make from a model queue.
         name, model: the names of the status queue and the model queue; ``model`` is empty if the status queue must exist.
         sharing: the MQSC attributes for sharing, to show in an error text.
 
@@ -72,11 +72,11 @@ def open_or_make(
 
 
 def open_keeping_users(open_with: Callable[[int], Queue]) -> tuple[Queue, NotAuthorised | None]:
-    """Open a status queue so that a record that replaces another one can keep its user (MQPMO_PASS_IDENTITY_CONTEXT).
+    """Open a status queue so that a new record can keep the user of the record that it replaces (MQPMO_PASS_IDENTITY_CONTEXT).
 
     Returns:
-        The queue, and ``None``. If this user lacks the authority, the queue and the error 2035. The queue is then open without
-        the option, which is enough for this user's own records.
+        The queue, and ``None``; or the queue, and the error 2035 if this user lacks the authority. In that case, new records
+        can only have this user, which is enough if the old records have the same user.
     """
     try:
         return open_with(mq.MQOO_PASS_IDENTITY_CONTEXT | mq.MQOO_SAVE_ALL_CONTEXT), None
@@ -85,7 +85,7 @@ def open_keeping_users(open_with: Callable[[int], Queue]) -> tuple[Queue, NotAut
 
 
 def check_kind(queue: Queue) -> None:
-    """Check that a status queue keeps its records on this queue manager, and is not deleted with its connection.
+    """Check that a status queue keeps its records on this queue manager, and is not deleted when the connection ends.
 
     A permanent dynamic queue is always suitable. Only a predefined queue can be in a cluster. Raises MQIError;
     StatusQueueUnusable if the queue is an alias, temporary dynamic, or in a cluster.
@@ -122,9 +122,9 @@ def check_kind(queue: Queue) -> None:
 
 
 def check_stays(status_queue: str, md: bytes) -> None:
-    """Raise StatusQueueUnusable if a message of a status queue expires. ``md`` is the message's MQMD.
+    """Raise StatusQueueUnusable if a message on a status queue will expire. ``md`` is the message's MQMD.
 
-    The message was put without a limit, so a limit comes from the queue (IBM MQ, "CAPEXPRY: Limit message expiry time").
+    The message was put without an expiry time, so the queue has set it (IBM MQ, "CAPEXPRY: Limit message expiry time").
     """
     left = st.long_at(md, st.MD_EXPIRY)
     if left != mq.MQEI_UNLIMITED:
@@ -141,7 +141,7 @@ def check_stays(status_queue: str, md: bytes) -> None:
 
 
 def check_apart(status_queue: str, data_queue: Queue) -> None:
-    """Raise ConfigurationError if the data queue is the status queue itself, for example by an alias."""
+    """Raise ConfigurationError if the data queue is the status queue, or is an alias of it."""
     if data_queue.leads_to(status_queue):
         by = f" (its alias {data_queue.name})" if data_queue.name != status_queue else ""
         raise ConfigurationError(

@@ -1,8 +1,8 @@
 """An owner: one name's part of the units of work. It knows the position in the group, and makes the next status record.
 
-A producer or a consumer is one owner, a pipe is two. What is known of the name is a value of the protocol
-(``core.ownership.Ownership``). The units of work keep these values for all owners together. The open unit of work is one value
-too (``OpenUnit``). Not here: when a unit of work begins and ends (``units_of_work.py``).
+A producer or a consumer has one owner, a pipe has two. A value of the protocol contains what is known about the name
+(``core.ownership.Ownership``). ``UnitsOfWork`` keeps these values for all owners together. The open unit of work is another
+value (``OpenUnit``). Not here: when a unit of work begins and ends (``units_of_work.py``).
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _log = logging.getLogger("mqgroups")
 
 @dataclass(slots=True)
 class OpenUnit:
-    """One owner's part of the open unit of work. It is replaced as a whole after each commit or backout.
+    """One owner's part of the open unit of work. After each commit or backout, a new value replaces this value.
 
     Attributes:
         note: the next status record's contents besides the position.
-        messages: how many messages were put, or got and processed; a segment counts as one.
-        data_bytes: the application data of these messages, in bytes.
+        messages: how many messages were put, or were got and processed. A segment counts as one message.
+        data_bytes: the length of these messages' application data in bytes.
         to_put: how many more messages will be put before the unit of work ends.
     """
 
@@ -53,18 +53,18 @@ class OpenUnit:
 
     @property
     def group_name(self) -> str:
-        """The name of the unit's group; empty if the group has no name or is not begun."""
+        """The name of the unit's group; empty if the group has no name or has not begun."""
         return name_of(self.note.properties)
 
 
 class Owner:
-    """A producer's or a consumer's part of its units of work. Made by ``UnitsOfWork.add``.
+    """A producer's or a consumer's part of its units of work. ``UnitsOfWork.add`` makes it.
 
     Attributes:
         keeper: the owner's status queue.
         unit: the owner's part of the open unit of work.
         telemetry: the owner's spans and metrics.
-        in_hand: returns the position of the last message that was put or got.
+        in_hand: a function that returns the position of the last message that was put or got.
     """
 
     def __init__(self, performer: Performer, number: int, keeper: Keeper, connection: Connection, hooks: Hooks) -> None:
@@ -90,7 +90,7 @@ class Owner:
 
     @property
     def own(self) -> Ownership:
-        """What this owner knows about its name."""
+        """The value of the protocol for this owner: what is known about its name."""
         return self._performer.ownerships[self._number]
 
     @property
@@ -108,7 +108,7 @@ class Owner:
 
     @property
     def resumed(self) -> StatusRecord | None:
-        """The record found at the start, if a group was interrupted; else ``None``."""
+        """The record that the start has found, if this record is of an interrupted group; else ``None``."""
         return self._found.record if self._found is not None else None
 
     @property
@@ -125,13 +125,13 @@ class Owner:
 
     @property
     def committed_checkpoint(self) -> Checkpoint:
-        """The application's checkpoint of the last commit; ``None`` if there is none."""
+        """The application's checkpoint that the last commit has stored; ``None`` if there is none."""
         record = self.own.record
         return record.checkpoint if record is not None else None
 
     @property
     def done(self) -> Done | None:
-        """The last named group that a producer completed; ``None`` if there is none."""
+        """The last group with a name that a producer has completed; ``None`` if there is none."""
         record = self.own.record
         return record.done if record is not None else None
 
@@ -143,18 +143,18 @@ class Owner:
 
     @property
     def outgoing(self) -> Outgoing:
-        """How much of its group a pipe's producer has committed."""
+        """How much of the outgoing group a pipe's producer has committed."""
         return outgoing_at(self.committed)
 
     def stopped(self) -> Stopped:
-        """Return the error that ends a group after ``stop()``."""
+        """Return the error to raise if ``stop()`` was called in a group."""
         committed = self.committed
         return Stopped(self.name, self.own.expected.queue, committed.group_id, committed.msg_seq_number)
 
     # --- the open unit of work
 
     def count(self, data_bytes: int) -> None:
-        """Count a message that was put, or got and processed. ``data_bytes``: the length of its data."""
+        """Count a message that was put, or that was got and processed. ``data_bytes``: the length of the message's data."""
         unit = self.unit
         unit.messages += 1
         unit.data_bytes += data_bytes
@@ -165,7 +165,7 @@ class Owner:
         self.unit.note = Note(checkpoint, suspect, quarantine, properties, first_msg_id, done)
 
     def clear_suspect(self) -> None:
-        """Remove the suspect from the next record: the message that was processed alone is not poison."""
+        """Remove the suspect from the next record, because it was processed alone without an error and is not poison."""
         self.unit.note = self.unit.note._replace(suspect=None)
 
     def set_properties(self, properties: Mapping[str, Value]) -> None:
@@ -177,7 +177,7 @@ class Owner:
         self.unit.note = self.unit.note._replace(first_msg_id=msg_id)
 
     def set_quarantine(self) -> None:
-        """Have the next record say that the rest of the group goes to the backout queue."""
+        """Note in the next record that the rest of the group goes to the backout queue."""
         self.unit.note = self.unit.note._replace(quarantine=True)
 
     def ending(
@@ -190,9 +190,9 @@ class Owner:
         outgoing: Outgoing | None = None,
         done: Done | None = None,
     ) -> PendingCommit:
-        """Return what the open unit of work commits: a record in the middle of a group, or at its end; see ``next_record``.
+        """Return the pending commit of the open unit of work, with the next record. The arguments are those of ``next_record``.
 
-        ``done``: the group that this commit completes, if the group has a name to remember.
+        ``done``: the group that this commit completes, if the next record must contain the group's name.
         """
         record = next_record(
             self.own,
@@ -207,7 +207,7 @@ class Owner:
         return PendingCommit(record, AT_START if ended else position_of(record), self.unit)
 
     def unit_ended(self) -> None:
-        """Prepare the next unit of work, after the last one was committed or backed out."""
+        """Prepare the next unit of work, because the previous unit of work was committed or backed out."""
         self.unit = OpenUnit(note_of(self.own.record))
         self.keeper.unit_ended()
 
@@ -220,7 +220,7 @@ class Owner:
             self._hook_calls.take(event)
 
     def call_hooks(self) -> None:
-        """Call ``on_in_doubt`` and ``on_progress`` for the events so far. These hooks can raise errors."""
+        """Call ``on_in_doubt`` and ``on_progress`` for the remembered events. These hooks can raise errors."""
         if self._hook_calls is not None:
             self._hook_calls.tell()
 
@@ -231,7 +231,7 @@ class Owner:
             self._tell(self._found)
 
     def committed_with(self, record: StatusRecord | None, unit: OpenUnit | None) -> None:
-        """Report that a unit of work is committed and has left this record. ``unit``: the unit of work, if it has messages."""
+        """Report that a unit of work is committed together with ``record``. ``unit``: the unit of work, if it has messages."""
         if record is None or not (self.telemetry.is_heard or self._hook_calls is not None):
             return
         ends_group = unit is not None and record.state is RecordState.COMPLETED
@@ -240,7 +240,7 @@ class Owner:
         self._tell(UnitCommitted(record, position_of(record), messages, data_bytes, name, ends_group, at_s))
 
     def backed_out(self, own: Ownership, why: BaseException | str) -> None:
-        """Report that the open unit of work is backed out. ``own``: what was known before."""
+        """Report that the open unit of work is backed out. ``own``: what was known about the name before the backout."""
         if self.telemetry.is_heard:
             # If one owner of a unit of work loses its name, all owners do. Metrics count the loss only for that owner.
             is_lost = isinstance(why, OwnershipLost) and why.status_queue == own.kept.queue
@@ -248,7 +248,7 @@ class Owner:
             self._tell(UnitBackedOut(own.position, self.in_hand(), unit.messages, unit.group_name, why, is_lost))
 
     def concluded(self, verdict: Verdict) -> None:
-        """Report the outcome of a unit of work that the record has shown. Log it if the commit was in doubt."""
+        """Report the outcome that the record has shown for a unit of work. Log the outcome if the commit was in doubt."""
         before, outcome = verdict.before, verdict.outcome
         event = _outcome(before, outcome)
         self._tell(event)
@@ -260,7 +260,7 @@ class Owner:
             )
 
     def replaced(self) -> None:
-        """Report that another instance has the name."""
+        """Report that another instance has taken over the name."""
         self._tell(_outcome(self.own, CommitOutcome.OWNERSHIP_LOST))
 
     def log(self, log: logging.Logger, level: int, text: str, *args: object, reason: int = 0) -> None:
@@ -269,7 +269,7 @@ class Owner:
             log.log(level, text, *args, extra=self.log_fields(reason), stacklevel=2)
 
     def log_fields(self, reason: int = 0) -> dict[str, str | int]:
-        """Return the structured fields of a log record."""
+        """Return the structured fields for a log line. ``reason``: the reason code to log, or 0."""
         own, in_hand = self.own, self.in_hand()
         return logs.fields(
             self.telemetry.place,
@@ -297,10 +297,10 @@ def _outcome(own: Ownership, outcome: CommitOutcome) -> OutcomeFound:
 
 
 def new_owner_id() -> str:
-    """Return a unique identity for a new owner. It names the version that can read the record, for other versions."""
+    """Return a unique identity for a new owner. It contains this package's version, which other versions can show to a user."""
     return f"{uuid.uuid4().hex} {writer()}"
 
 
 def outgoing_at(position: GroupPosition) -> Outgoing:
-    """Return what a pipe's consumer records of the outgoing group, whose position is given."""
+    """Return the outgoing group's ``position`` in the form in which a pipe's consumer records it."""
     return Outgoing() if position.at_start else Outgoing(position.group_id, position.msg_seq_number)

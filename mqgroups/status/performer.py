@@ -1,7 +1,7 @@
 """Makes the calls of the ownership protocol, one after the other (``core/protocol.py``, ``core/steps.py``).
 
-The protocol decides. The performer makes the calls, on the connection and on the status queues of the owners. It keeps what is
-known of the owners as one value (``ownerships``), which is replaced as a whole. So an interruption cannot mix old and new.
+The protocol decides. The performer makes the calls, on the connection and on the owners' status queues. It keeps all that is
+known about the owners in one value (``ownerships``). The value is replaced as a whole, so an interruption cannot mix two states.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _T = TypeVar("_T")
 
 
 class Performer:
-    """Makes the calls of one or two owners.
+    """The part that makes the calls of the protocol for one or two owners.
 
     Attributes:
-        ownerships: what is known of the owners.
+        ownerships: what is known about the owners.
         keepers: the owners' status queues, by name.
         on_behalf_of: the object for which the connection's unit of work is begun.
     """
@@ -54,12 +54,12 @@ class Performer:
         self._connection = connection
 
     def perform(self, steps: Steps[_T]) -> _T:
-        """Make the calls of these steps, and return their result.
+        """Make the calls that the steps describe, and return what the generator ``steps`` returns.
 
         Raises:
-            OwnershipLost: another instance has the name.
-            StatusError, ForeignSyncpoint: what is on a status queue cannot be replaced.
-            MQIError: a call failed, and the protocol does not continue after that.
+            OwnershipLost: another instance has taken over the name.
+            StatusError, ForeignSyncpoint: this owner cannot replace the messages on a status queue.
+            MQIError: a call failed, and the protocol does not continue after that error.
         """
         try:
             step = next(steps)
@@ -95,7 +95,7 @@ class Performer:
         """Claim the connection's unit of work.
 
         Raises:
-            OwnershipLost: a later owner of the same name is on this connection.
+            OwnershipLost: this connection has a newer owner of the same name.
             GroupUsage: another producer or consumer has messages in the unit of work.
             ConnectionBroken: the connection is lost, or a status queue must be opened again.
         """

@@ -1,14 +1,13 @@
-"""The status queue of one owner: it is opened exclusively and browsed, and its record is got and put.
+"""Opens the status queue of one owner exclusively, browses the queue, and gets and puts the status record.
 
-The exclusive open is both lock and fence. MQRC_OBJECT_IN_USE means that the previous owner is not gone yet, and a start waits for
-that. After an owner has died, a unit of work may still hide its record, even if its handles are closed. An anchor beside the
-record shows that the record exists (``core.status_chain``), and a start waits for the record too.
+The exclusive open is both lock and fence. MQRC_OBJECT_IN_USE means that the previous owner still has the queue open, and a start
+waits until it is closed. After an owner has died, a unit of work may still hide the record, even if the owner's handles are
+closed. An anchor beside the record shows that the record exists (``core.status_chain``), so a start waits for the record too.
 
-A record is believed only if its UserIdentifier is that of the owner's own puts, or of a user whom the owner names. By default the
-queue manager sets this field. Setting it otherwise takes the authority +setid (IBM MQ, "Controlling message context
-information"). The owner learns its own user from the MQPUT of its claim. The claim is backed out if the record is another user's.
-
-Not here: which record is put when (``core.kept_record``, ``core.protocol``). Operators: ``operate/repaired.py``.
+A record is believed only if its UserIdentifier is the owner's own user, or a user whom the application names. By default the
+queue manager sets this field. A program needs the authority +setid to set another user (IBM MQ, "Controlling message context
+information"). The owner learns its own user from the MQPUT of its claim. If the old record has another user, the claim is
+backed out. Not here: which record is put when (``core.kept_record``, ``core.protocol``), and repairs (``operate/repaired.py``).
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class StatusQueue(Keeper):
     """A status queue, open exclusively.
 
     Attributes:
-        kept: the value of the record with which the protocol begins; it says how records are put.
+        kept: the value that describes the record when the protocol begins, and how records are put.
         was_made: whether this start has made the queue.
     """
 
@@ -88,11 +87,11 @@ class StatusQueue(Keeper):
         Args:
             connection: the connection to the queue manager.
             name, model: the names of the status queue and the model queue; ``model`` is empty if the status queue must exist.
-            owner_wait_s: how long to wait while another owner has the queue open, seconds.
-            segmented: put records as segments of one logical message (``core.status_chain``), which saves most MQGETs.
-            longest_bytes: the longest message to accept.
-            for_owner: the queue is for a new owner of the name. An owner of the same name on this connection loses it.
-            record_users: the users whose records are believed. An owner adds its own user. Operators believe all if empty.
+            owner_wait_s: how many seconds to wait while another owner has the queue open.
+            segmented: whether to put records as segments of one logical message (``core.status_chain``), to save most MQGETs.
+            longest_bytes: the length of the longest message to accept.
+            for_owner: whether this is for a new owner. An earlier owner of the same name on this connection loses the name.
+            record_users: the users whose records are believed. An owner adds its own user. For an operator, empty means all.
 
         Raises:
             OwnerActive: after ``owner_wait_s`` another owner still has the queue open.
@@ -128,7 +127,7 @@ class StatusQueue(Keeper):
                 raise
             raise self._in_use(error.verb, error.reason) from None
         finally:
-            if for_owner:  # a look at names that were never used would leave a series of each
+            if for_owner:  # an operator's check of unused names would add a series for each name
                 metrics.waited_for_status_queue(name, time.monotonic() - began_s)
         try:
             check_kind(self._queue)
@@ -149,7 +148,7 @@ class StatusQueue(Keeper):
         return self._queue.is_stale
 
     def close(self, *, delete: bool = False) -> None:
-        """Close the queue. With ``delete``, delete it too, which needs an empty queue that was made from a model queue."""
+        """Close the queue. ``delete``: also delete the queue, which must be empty and made from a model queue."""
         try:
             if delete:
                 self._queue.close(mq.MQCO_DELETE)
@@ -160,17 +159,17 @@ class StatusQueue(Keeper):
                 self._connection.status_queues[self.name] = None
 
     def give_up(self) -> None:
-        """Close the queue after a start that failed before its first commit. Delete the queue if this start has made it."""
+        """Close the queue, because the start failed before its first commit. Delete the queue if this start has made it."""
         with contextlib.suppress(MQIError):
             self.close(delete=self.was_made)
 
     # --- the calls of the protocol (``core/steps.py``)
 
     def answer(self, step: Any) -> Any:
-        """Make one call of the protocol.
+        """Make the call that ``step`` of the protocol describes, and return the result.
 
         Raises:
-            OwnerActive: the queue is open elsewhere, or the record is still hidden.
+            OwnerActive: the queue is open elsewhere, or a unit of work still hides the record.
             QueueMissing: the queue was deleted.
             StatusQueueUnusable: a message cannot be read as a record, and stays on the queue; or the record expires.
             GroupUsage: the record's checkpoint is neither bytes nor a JSON value.
@@ -218,19 +217,19 @@ class StatusQueue(Keeper):
         return md is not None
 
     def _take_parts(self, group_id: bytes) -> bytes | None:
-        """Get a chain segment by segment, because it has no last segment. Return the MQMD of the first segment."""
+        """Get the segments of a chain that has no last segment, one by one. Return the MQMD of the first segment."""
         first = md = self.take(st.md(group_id=group_id), _TAKE_PART)
         while md is not None:
             md = self.take(st.md(group_id=group_id), _TAKE_PART)
         return first
 
     def take(self, md: bytearray, gmo: bytearray) -> bytes | None:
-        """Get a message. Return its MQMD, or that of a chain's first segment; ``None`` if there is no such message."""
+        """Get a message or a chain of segments. Return the MQMD of the message or first segment; ``None`` if none is there."""
         got = self._queue.get(md, gmo)
         return None if got is None else got[1]
 
     def take_message(self, msg_id: bytes) -> None:
-        """Get a message by its MsgId, if it is there."""
+        """Get the message with this MsgId, if it is on the queue."""
         self._queue.get(st.md(msg_id=msg_id), TAKE)
 
     def _put_anchor(self, record: StatusRecord) -> bytes:
@@ -274,7 +273,7 @@ class StatusQueue(Keeper):
         return pmo
 
     def _open_with(self, open_queue: Any) -> Queue:
-        """Open the queue by ``open_queue``, which gets additional MQOO_* options."""
+        """Call ``open_queue``, which opens the queue, with the MQOO_* options to add."""
         queue: Queue = open_queue(0)
         return queue
 
@@ -313,7 +312,7 @@ class StatusQueue(Keeper):
     # --- errors
 
     def error_for(self, refused: Refused) -> BaseException:
-        """Return the error for what the protocol refuses on the queue."""
+        """Return the error to raise when the protocol refuses what is on the queue."""
         if isinstance(refused, steps.PutByOthers):
             believed = ", ".join(sorted(refused.believed))
             return foreign_record(self.name, Mismatch("user_identifier", refused.user, believed))

@@ -1,4 +1,4 @@
-"""Browses and decodes the messages on a status queue, and makes the errors for records that are corrupt or another owner's.
+"""Browses and decodes the messages on a status queue, and makes the errors for records that cannot be used.
 
 ``core.status`` decodes one record. ``core.status_chain`` decides which record is valid.
 """
@@ -66,7 +66,7 @@ def browsed(
 
 
 def found_message(data: bytes, md: bytes, record: StatusRecord, own_users: Set[str] = frozenset()) -> FoundMessage:
-    """Return a message on a status queue, as its MQMD describes it. ``own_users``: as for ``browsed``."""
+    """Return a message of a status queue as a value, with the fields of its MQMD. ``own_users``: see ``browsed``."""
     user = st.name_at(md, st.MD_USER_IDENTIFIER)
     return FoundMessage(
         md[st.MD_MSG_ID],
@@ -90,12 +90,12 @@ def held_by(
     Args:
         connection, name: the connection to the queue manager, and the name of the status queue.
         users: the users whose records are believed; by default all users.
-        marks: the marks of the caller's own records. If several records are idle, the current record is one with such a mark.
+        marks: the marks of the caller's own records. Among several idle records, a record with such a mark is the current one.
 
     Returns:
-        The record; ``None`` if no record is visible, or if the browse is not consistent, because the owner may be replacing it.
+        The record; ``None`` if no record is visible, or if the browse is inconsistent because the owner is replacing the record.
 
-    Raises MQIError; StatusError if a message is not a status record of this version, or is another user's.
+    Raises MQIError; StatusError if a message is not a status record of this version, or if another user has put it.
     """
     with closing(connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=LONGEST_RECORD_BYTES)) as queue:
         messages = browsed(queue)
@@ -108,9 +108,9 @@ def held_by(
 
 
 def made_by_a_queue_manager(md: bytes) -> str:
-    """Return a description of a message that is not a program's datagram, for an error text; else an empty text.
+    """Return an empty text for a program's datagram, or a description of any other message, for an error text.
 
-    A report has the data of another message, and its user may be that of a program that has moved the other message.
+    A report contains another message's data. The report's user may be the user of a program that has moved that message.
     """
     fields = {
         "MsgType": st.MD_MSG_TYPE,
@@ -126,7 +126,7 @@ def made_by_a_queue_manager(md: bytes) -> str:
 
 
 def read_record(data: bytes, md: bytes) -> StatusRecord:
-    """Return the record in a message. Raises RecordRejected if this version cannot read it, or if a queue manager made it."""
+    """Return the record in a message. Raises RecordRejected if the record is unreadable, or a queue manager made the message."""
     if why := made_by_a_queue_manager(md):
         raise RecordRejected(RejectedBecause.CORRUPT, why, "a datagram that a program has put")
     record = decode(data)
@@ -140,7 +140,7 @@ def read_record(data: bytes, md: bytes) -> StatusRecord:
 
 
 def decoded_record(name: str, data: bytes, md: bytes) -> StatusRecord:
-    """Return the record in a message on status queue ``name``. Raises StatusQueueUnusable if this version cannot read it."""
+    """Return the record in a message on status queue ``name``. Raises StatusQueueUnusable for the errors of ``read_record``."""
     try:
         return read_record(data, md)
     except RecordRejected as error:
@@ -150,7 +150,7 @@ def decoded_record(name: str, data: bytes, md: bytes) -> StatusRecord:
 
 
 def of_another_version(record: StatusRecord) -> str:
-    """Return the description of another version's claim, for an error text."""
+    """Describe for an error text the record with which another version has claimed the name."""
     return f"a claim of {shown(record.name)}, written by {shown(record.owner_id)}"
 
 
@@ -186,7 +186,7 @@ def refuse_strangers(status_queue: str, found: Iterable[str], users: Set[str]) -
 
 
 def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusQueueUnusable:
-    """Return the error for a status record of another owner."""
+    """Return the error for a status record that belongs to another owner. ``mismatch``: the field that differs."""
     remedy = ""
     if mismatch.field == "user_identifier":
         return StatusQueueUnusable(
@@ -222,7 +222,7 @@ def foreign_record(status_queue: str, mismatch: Mismatch) -> StatusQueueUnusable
 
 
 def hidden_record(name: str, wait_s: float) -> StatusQueueUnusable:
-    """Return the error for status queue ``name``, which has an anchor, but had no record for ``wait_s`` seconds."""
+    """Return the error for status queue ``name``, which has an anchor, but has shown no record for ``wait_s`` seconds."""
     return StatusQueueUnusable(
         f"status queue {name} has an anchor, but its status record did not appear within {wait_s:g} s. Check "
         f"{to_copy('DISPLAY QSTATUS({})', name)}. UNCOM(YES): the unit of work of an earlier instance hides the record until the "
@@ -239,10 +239,10 @@ def hidden_record(name: str, wait_s: float) -> StatusQueueUnusable:
 def records_disagree(
     found: Outgoing, expected: Outgoing, *, of: tuple[str, str], status_queues: tuple[str, str]
 ) -> StatusQueueUnusable:
-    """Return the error for the two records of a pipe if they are from different commits.
+    """Return the error for a pipe whose two records are from different commits.
 
-    ``found``, ``expected``: the position of the outgoing group in the producer's record, and in the consumer's record. ``of``,
-    ``status_queues``: producer and consumer, and their status queues, in this order.
+    ``found``, ``expected``: the outgoing group's position in the producer's record, and in the consumer's record. ``of``: the
+    names of the producer and the consumer. ``status_queues``: their status queues, in the same order.
     """
     return StatusQueueUnusable(
         f"the outgoing group of {of[0]} is {_stands(found)}, but with the last commit of {of[1]} it was {_stands(expected)}. "

@@ -1,17 +1,17 @@
-"""The units of work of a producer, consumer or pipe. Each begins with a message, and ends with status records and MQCMIT.
+"""The units of work of a producer, consumer or pipe. Each unit begins with a message, and ends with status records and MQCMIT.
 
-For producer, consumer and pipe only the position of the last commit counts. It changes when MQCMIT has answered, or when the
-status record shows that the commit took effect. A backout returns to that position. A producer or consumer has one owner, a pipe
-has two, and each owner has a status queue. The owners of a pipe commit together. If one loses its name, the other ends too.
+Only the position of the last commit counts. This position changes when MQCMIT has answered, or when the status record shows that
+the commit took effect. A backout returns to the position. A producer or consumer has one owner, a pipe has two, and each owner
+has a status queue. The owners of a pipe commit together. If one owner loses its name, the other owner ends too.
 
     the owner's first       MQPUT record and anchor,              MQCMIT, a browse of the record
     each with messages      messages, MQGET record, MQPUT record, MQCMIT
     the last, on closing    MQGET record and anchor,              MQCMIT
 
-So N messages in U units of work take N + 3U calls, and each owner needs seven more. The record stays after the last call if it is
-still needed (``Owner.is_needed``). ``core/protocol.py`` decides what is done with the records, and what a record proves about a
-commit that had no answer. This module decides when that is done, how often it is tried after a lost connection or an
-interruption, and who is told.
+So N messages in U units of work take N + 3U calls, and each owner needs seven more. A record that is still needed
+(``Owner.is_needed``) stays at the end. ``core/protocol.py`` decides which calls replace the records, and what a record proves
+about an unanswered commit. This module decides when to make these calls, how often to retry them after a lost connection or an
+interruption, and to whom to report the result.
 """
 
 from __future__ import annotations
@@ -60,21 +60,21 @@ class Participant(Protocol):
     """The part that puts or gets the messages of the units of work: a producer's putter, or a consumer's getter."""
 
     def replay(self, committed: int | None) -> None:
-        """Go back to the position of the last commit, and put or get the messages after it again. This can be called repeatedly.
+        """Go back to the position of the last commit, and put or get the later messages again. Can be called repeatedly.
 
-        ``committed``: how many messages the unit of work had if it was committed; ``None`` if it was backed out.
+        ``committed``: if the last unit of work was committed, the number of its messages; ``None`` if it was backed out.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class _Limits:
-    """When a unit of work ends.
+    """The limits that decide when a unit of work ends.
 
     Attributes:
         every: how often to take a syncpoint.
-        soonest: the number of the first owner's messages below which the unit of work does not end, unless it is old or the
+        soonest: how many messages the first owner must have before the unit of work ends, unless the unit of work is old or the
             application has called ``stop``.
-        most_to_put: the highest number of messages that can wait to be put in the unit of work.
+        most_to_put: how many messages can wait to be put before the unit of work ends.
     """
 
     every: Every
@@ -83,26 +83,26 @@ class _Limits:
 
     @property
     def oldest_s(self) -> float:
-        """The age in seconds at which a unit of work ends."""
+        """The age in seconds at which a unit of work ends; infinite if the age does not matter."""
         return inf if self.every.seconds is None else self.every.seconds
 
 
 class UnitsOfWork:
     """The successive units of work of one or two owners.
 
-    Each owner counts its part of the open unit of work (``Owner.unit``). The sums decide when the unit ends.
+    Each owner counts its part of the open unit of work (``Owner.unit``). The sums over all owners decide when the unit ends.
 
     Attributes:
-        owners: one or two owners. Logs and spans about all of them name the first owner.
-        participant: puts and gets the messages of the owners; set before the names are claimed.
-        redoing: whether a unit of work is being redone. Its messages are put synchronously.
+        owners: one or two owners. Logs and spans about all owners name the first owner.
+        participant: the object that puts or gets the owners' messages. It is set before the names are claimed.
+        redoing: whether a unit of work is being redone. In that case its messages are put synchronously.
         stopping: whether the application has called ``stop``. Any thread, or a signal handler in any call, can set this.
     """
 
     participant: Participant
 
     def __init__(self, connection: Connection, every: Every) -> None:
-        """Take a syncpoint as often as ``every`` says. Owners are added later (``add``)."""
+        """Begin without owners, which ``add`` adds later. ``every``: how often to take a syncpoint."""
         self._connection = connection
         self._performer = Performer(connection, self)
         self.owners: list[Owner] = []
@@ -120,7 +120,7 @@ class UnitsOfWork:
         return sum(owner.unit.messages for owner in self.owners)
 
     def is_stopping(self) -> bool:
-        """Return whether the application has called ``stop``. Each wait calls this every few seconds, as a sign of life."""
+        """Return whether the application has called ``stop``. Also report that the connection is in use (``beats``)."""
         self._connection.beats()
         return self.stopping
 
@@ -133,9 +133,9 @@ class UnitsOfWork:
         return self._connection.unit_of_work_of not in (None, self)
 
     def add(self, keeper: Keeper, expected: Expectations, owner_id: str, hooks: Hooks) -> Owner:
-        """Read a status record, and add its owner. The name belongs to the owner only after ``claim``.
+        """Read a status record, and add a new owner for it. The name belongs to the new owner only after ``claim``.
 
-        ``owner_id``: the new owner's identity. Raises MQIError; StatusError if the record cannot be used. Nothing is changed.
+        ``owner_id``: the new owner's identity. Raises MQIError; StatusError if the record cannot be used. No queue is changed.
         """
         performer = self._performer
         performer.keepers[keeper.name] = keeper
@@ -165,9 +165,9 @@ class UnitsOfWork:
         self._commit_records(protocol.claimed)
 
     def _commit_records(self, steps: Callable[[Ownerships], Steps[Ownerships]]) -> None:
-        """Commit records in separate units of work. If that fails, back out.
+        """Commit records in separate units of work. Back out if that fails.
 
-        The callers would not back out, and the unit of work would keep the connection for ever.
+        No caller backs out, and an open unit of work would keep the connection for ever.
         """
         if self._lost is not None:
             raise self._lost
@@ -205,7 +205,7 @@ class UnitsOfWork:
     def begun(self, owner: Owner) -> None:
         """Begin the span of ``owner``, at the owner's first message in the unit of work.
 
-        If the other owner has begun a span already, this span is its child.
+        If the other owner has already begun a span, the new span is a child of that span.
         """
         if owner.telemetry.listen():
             others = (each.telemetry.context for each in self.owners if each is not owner)
@@ -225,16 +225,16 @@ class UnitsOfWork:
 
     @property
     def may_end_early(self) -> bool:
-        """Whether the unit of work may be committed before the application gives the next message."""
+        """Whether the unit of work can be committed before the application gives the next message."""
         return self._connection.syncpoint.may_end_early(self.messages)
 
     @property
     def may_be_split(self) -> bool:
-        """Whether the messages of the unit of work can be got again without the application."""
+        """Whether the messages of the unit of work can be got again without help from the application."""
         return self._connection.syncpoint.may_be_split(self.messages)
 
     def due(self, messages: int = 0, data_bytes: int = 0) -> bool:
-        """Return whether the unit of work must end now, or would if ``messages`` and ``data_bytes`` were added."""
+        """Return whether the unit of work must end now, or would have to end if ``messages`` with ``data_bytes`` were added."""
         first = self.owners[0].unit
         early = first.messages + messages < self._limits.soonest and not first.to_put
         if early and not self.stopping and time.monotonic() < self._old_s:
@@ -259,7 +259,7 @@ class UnitsOfWork:
     def commit(self, endings: Mapping[Owner, PendingCommit]) -> None:
         """Put the owners' records and commit; raises MQIError, StatusError, ForeignSyncpoint.
 
-        ``endings``: the results of ``Owner.ending``. The records of other owners stay as they are.
+        ``endings``: the results of ``Owner.ending``. The record of an owner that is not in ``endings`` stays as it is.
         """
         performer, checks = self._performer, self._connection.syncpoint.gets_record_first
         ends = tuple(map(endings.get, self.owners))
@@ -285,7 +285,7 @@ class UnitsOfWork:
                 owner.call_hooks()
 
     def note(self, owner: Owner) -> None:
-        """Commit an owner's record with a new suspect and quarantine, in a separate unit of work."""
+        """Commit an owner's record with the open unit's suspect and quarantine flag, in a separate unit of work."""
         note, record = owner.unit.note, owner.own.record
         assert record is not None
         self._note(owner, replace(record, suspect=note.suspect, quarantine=note.quarantine))
@@ -298,7 +298,7 @@ class UnitsOfWork:
     def forget(self, owner: Owner) -> None:
         """Commit the record of ``owner`` without the checkpoint and the name of the last group.
 
-        Raises GroupUsage if a group is interrupted, because its record needs both; otherwise the errors of any unit of work.
+        Raises GroupUsage if a group is interrupted, because its record needs both; or any error of a unit of work.
         """
         has_any = owner.committed_checkpoint is not None or owner.done is not None
         if has_any and not owner.committed.at_start:
@@ -316,10 +316,10 @@ class UnitsOfWork:
             self._note(owner, replace(record, checkpoint=None, done=None))
 
     def back_out(self, why: BaseException | str | None = None) -> None:
-        """Back out to the last commit. ``why`` goes to the span.
+        """Back out to the last commit. The span records ``why``.
 
-        On a shared connection with a ``why``, the application's own messages are backed out too, even if the owners have no
-        message in the unit of work. They may belong to a held-back message, which will be put again.
+        With ``why`` on a shared connection, this backs out the application's own messages even if the owners have no message in
+        the unit of work. The application's messages may belong to a held-back message, which will be put again.
         """
         telemetry, performer = self._first.telemetry, self._performer
         if self._connection.syncpoint.gets_record_first and isinstance(why, ConnectionBroken):
@@ -337,7 +337,7 @@ class UnitsOfWork:
                 owner.unit_ended()
 
     def back_out_after(self, why: BaseException | str | None) -> None:
-        """Back out because of ``why``. If it is an MQIError, add the position of the last commit to its text."""
+        """Back out because of ``why``. If ``why`` is an MQIError, add the position of the last commit to the error text."""
         # In doubt without CommitOutcomeUnknown: MQCMIT was answered, and the check of the record after it failed.
         was_answered = self._in_doubt and not isinstance(why, CommitOutcomeUnknown)
         self.back_out(why)
@@ -372,7 +372,7 @@ class UnitsOfWork:
         Raises:
             OwnershipLost: another instance has taken over this name.
             CommitOutcomeUnknown: a commit was under way, and the status record could not be read in time.
-            MQIError: the last error, if no commit was under way; ``error`` itself, if it allows no redo or a redo raised it.
+            MQIError: the last error, if no commit was under way; ``error`` itself, if it allows no redo or comes from a redo.
         """
         self._redo(error, self._replay)
 
@@ -439,7 +439,7 @@ class UnitsOfWork:
         return next(filter(None, reasons), 0)
 
     def recover(self) -> None:
-        """Settle and replay after a lost connection or an interrupted call; see ``redo``."""
+        """If the connection was lost or a call was interrupted, settle and replay as ``redo`` does."""
         connection = self._connection
         if self._lost is not None:
             return
@@ -463,9 +463,9 @@ class UnitsOfWork:
             self.redo(connection.gone())
 
     def require_known(self) -> None:
-        """Recover, and make sure that it is known what is committed. Raises the errors of ``redo``.
+        """Recover, and raise an error if it is still unknown what is committed. Also raises the errors of ``redo``.
 
-        Also raises CommitOutcomeUnknown if the outcome of an unanswered commit cannot be found out on this connection.
+        The error is CommitOutcomeUnknown: the outcome of an unanswered commit cannot be found out on this connection.
         """
         self.recover()
         if self._lost is None and (reason := self._in_doubt):
@@ -481,7 +481,7 @@ class UnitsOfWork:
         """Reconnect, open the status queues again, and find out the outcome of the unit of work, in one try.
 
         Returns ``COMMITTED`` if a commit was under way and took effect. Raises OwnershipLost if a record is not this owner's.
-        Raises MQIError if a call failed; then call this again.
+        Raises MQIError if a call failed. The caller can then try again.
         """
         with self._first.telemetry.in_span():
             verdicts = self._perform(protocol.settled(self._performer.ownerships))
@@ -508,7 +508,7 @@ class UnitsOfWork:
         """Remove the records that are no longer needed, in a separate unit of work.
 
         A record that is needed (``Owner.is_needed``) stays. All records stay if the connection is lost, or if another producer or
-        consumer has messages in the connection's unit of work. The next owner removes them.
+        consumer has messages in the connection's unit of work. The next owner of the name removes such a record.
         """
         if self._lost is not None or not self._connection.can_go_on:
             return

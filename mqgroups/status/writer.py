@@ -1,4 +1,4 @@
-"""The name of the writer of status records. It is in a module of its own, because a Spark task needs only this."""
+"""The package's name and version, which status records contain. The module is separate because a Spark task needs only this."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 @lru_cache(1)
 def writer() -> str:
-    """Return the name and the version of this package, which records give as their writer."""
+    """Return the name and the version of this package. Each status record contains them as its writer."""
     try:
         return f"mqgroups {version('mqgroups')}"
     except PackageNotFoundError:  # a program that took the files along, and not the distribution
