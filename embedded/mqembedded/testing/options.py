@@ -1,4 +1,4 @@
-"""The plugin's options, and the values that its modules share through pytest's stash."""
+"""The plugin's options, and the values that the plugin's modules share in pytest's stash."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from mqembedded.testing.under_test import QueueManagerUnderTest
 
 KINDS = (provision.EMBEDDED, provision.IMITATION, provision.CONTAINER, provision.GIVEN, provision.AUTO)
 SCOPES = ("session", "package", "module", "class", "function")
-# The fixture that needs an embedded queue manager which the tests control.
+# The fixture that starts an embedded queue manager under the test's control.
 EMBEDDED_ONLY = "own_queue_manager"
 
 # The reason why there is no queue manager, with --mq=auto.
 MISSING = pytest.StashKey[str]()
-# The queue manager that is started for the whole session.
+# The queue manager that all tests of the session share.
 SESSION = pytest.StashKey[QueueManagerUnderTest]()
-# Of a test: whether it ended in an error.
+# Whether a test ended in an error, in the stash of the test.
 FAILED = pytest.StashKey[bool]()
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Add the options, and the ini option ``mq_mqsc``."""
+    """Add the plugin's command-line options and its ini option ``mq_mqsc``."""
     group = parser.getgroup("mqembedded", "a queue manager for tests")
     group.addoption(
         "--mq",
@@ -68,7 +68,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def wanted(config: pytest.Config) -> Wanted:
-    """Return the queue manager that the options ask for; raises pytest.UsageError for an unknown reading."""
+    """Return the queue manager that the command line asks for; raise pytest.UsageError for an unknown reading."""
     try:
         readings = chosen_by(config.getoption("--mq-reading"))
     except ReadingError as error:
