@@ -147,7 +147,7 @@ class Groups(Generic[P]):
         return any(group.has_all_segments(message.msg_seq_number, feedback) for feedback in wanted)
 
     def made_whole_by(self, message: P) -> Collection[P]:
-        """Return the messages that calls for whole messages or groups can get since this message came or went."""
+        """Return the messages that calls for whole messages or groups can get after this message came or went."""
         group = self._groups.get(message.group_id)
         if group is None:
             return (message,)

@@ -41,8 +41,7 @@ class Target:
         return self.channel_name is not None
 
     def transmitted(self, message: Message, identifier: bytes, bound: Bound | None = None) -> Message:
-        """Return a message in its form on the transmission queue. Its MsgId is ``identifier``; ``bound`` overrides the
-        binding."""
+        """Return a message in its form on the transmission queue, with MsgId ``identifier``; ``bound`` overrides the binding."""
         destination = (self.queue_name, self.q_mgr_name)
         return to_transmit(message, self.queue, destination, self.channel_name or "", bound or self.bound, identifier)
 
