@@ -211,7 +211,7 @@ def _is_due(callback: Callback, interval_ms: int) -> bool:
 def _deliver(
     q_mgr: QueueManager, consumption: Consumption, callback: Callback, call: Get, found: tuple[list[Message], Answer]
 ) -> Answer:
-    """Return the callback with a message. If the get must be durable, the callback's answer writes it to the disk first."""
+    """Return the answer with a callback and its message. A removal outside syncpoint is first written to the disk."""
     try:
         comp, reason, (md, gmo, length, data) = call.finish(found)
     except Failed as failed:

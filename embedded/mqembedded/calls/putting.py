@@ -202,7 +202,7 @@ def _put(
     if logical_order and md.version < 2:
         raise Failed(mq.MQRC_WRONG_MD_VERSION)
     if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
-        # The caller's version 1 MQMD keeps its description of the data with the MQMDE.
+        # The caller's version 1 MQMD keeps its description of the data, which includes the MQMDE.
         caller = (md.encoding, md.coded_char_set_id, md.format)
         try:
             body = take_extension(md, data)

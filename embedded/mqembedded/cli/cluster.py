@@ -1,4 +1,4 @@
-"""A cluster of embedded queue managers: ``mqembedded run --cluster`` and ``mqembedded channel``."""
+"""The commands for clusters of embedded queue managers: ``mqembedded run --cluster`` and ``mqembedded channel``."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def serve_all(
 ) -> None:
     """Serve all queue managers of a cluster, each in a process of its own, until SIGTERM or SIGINT.
 
-    A queue manager that ends or is killed is not restarted. A printed line says how to restart it.
+    If a queue manager ends or is killed, it is not restarted, but a printed line explains how to restart it.
     """
     from mqembedded import EmbeddedCluster
 
-    # A signal handler interrupts the thread that waits here, so the two must not share a lock; with threading.Event they do.
+    # A signal handler interrupts the thread that waits here, so the two must not share a lock, as they would with
+    # threading.Event.
     to_stop: queue.SimpleQueue[None] = queue.SimpleQueue()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: to_stop.put(None))
@@ -51,7 +52,7 @@ def serve_all(
 
 
 def _has_come(to_stop: queue.SimpleQueue[None]) -> bool:
-    """Wait a while; return whether it is time to stop."""
+    """Wait for a moment, and return whether it is time to stop."""
     try:
         to_stop.get(timeout=_WATCH_S)
     except queue.Empty:
@@ -67,7 +68,7 @@ def serve_one(
     users: Mapping[str, str],
     readings: Mapping[str, str],
 ) -> None:
-    """Serve one queue manager of a cluster in this process; raises ClusterFileError if it is not in the file."""
+    """Serve a queue manager of a cluster in this process; raise ClusterFileError if it is not in the cluster file."""
     from mqembedded.readings import Readings
     from mqembedded.serve import process as server
     from mqembedded.serve.cluster_file import ClusterFileError

@@ -1,6 +1,6 @@
 """The command ``mqembedded``: the command group, the client library, and control of a running queue manager.
 
-Not here: starting one (``serve.py``), clusters and their channels (``cluster.py``), MQSC (``mqsc.py``).
+``serve.py`` starts queue managers, ``cluster.py`` has the commands for clusters, ``mqsc.py`` runs MQSC commands.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command ``mqembedded mqsc``: runs MQSC commands on an embedded queue manager, as runmqsc does."""
+"""The command ``mqembedded mqsc``, which runs MQSC commands on an embedded queue manager, as runmqsc does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands ``mqembedded run`` and ``exec``: run an embedded queue manager, for any programs or for one."""
+"""The commands ``mqembedded run`` and ``exec``, which run an embedded queue manager for any programs or for a single program."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mqembedded.cli.manners import (
 
 
 def _listen(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, int]:
-    """Return host and port of ``HOST:PORT`` on loopback."""
+    """Return the host and the port of ``HOST:PORT``; the host must be on loopback."""
     host, port = host_and_port(value)
     if not _is_loopback(host):
         raise click.BadParameter(
@@ -42,7 +42,7 @@ def _listen(_context: click.Context, _parameter: click.Parameter, value: str) ->
 
 
 def _regular(_context: click.Context, _parameter: click.Parameter, files: Sequence[Path]) -> Sequence[Path]:
-    """Refuse the pipe of a shell's ``<(...)``: the queue manager, another process, reads the files at every start."""
+    """Refuse pipes, such as the shell's ``<(...)``, because the queue manager's process reads the files at every start."""
     for each in files:
         if not each.is_file():
             raise click.BadParameter(f"{each} is not a regular file. Write the commands to a file, and name that")
@@ -59,7 +59,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _queue_manager_options(command: Command) -> Command:
-    """Add the options that ``run`` and ``exec`` have in common."""
+    """Add the options that ``run`` and ``exec`` share."""
     options = [
         click.option("--qmgr", "q_mgr_name", default="QM1", metavar="NAME", help="The queue manager's name."),
         click.option(
@@ -299,7 +299,7 @@ def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
     except OSError as error:
         complain(f"{command[0]} cannot be executed: {error.strerror}")
         return ExitCode.NOT_EXECUTABLE
-    # Ctrl-C also reaches the program, which decides what to do. SIGTERM must be passed on.
+    # Ctrl-C also reaches the program, which decides what to do. SIGTERM reaches only this process, so it is passed on.
     previous = (
         signal.signal(signal.SIGINT, signal.SIG_IGN),
         signal.signal(signal.SIGTERM, lambda number, _: program.send_signal(number)),

@@ -87,7 +87,7 @@ class OpenSubscription:
     subscription: Subscription
 
     def close(self, user: str, option: int) -> None:
-        """Close as ``ClosableSubscription`` describes."""
+        """Close the subscription; see ``ClosableSubscription``."""
         attributes = self.subscription.attributes
         if option == mq.MQCO_REMOVE_SUB:
             check_removal(self.q_mgr, user, attributes.user, attributes.topic_string)
@@ -96,5 +96,5 @@ class OpenSubscription:
             raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
 
     def released(self) -> None:
-        """Record as ``ClosableSubscription`` describes."""
+        """Record that the handle is closed; see ``ClosableSubscription``."""
         self.q_mgr.parts.get(Subscriptions).closed(self.subscription)

@@ -1,8 +1,8 @@
-"""The files of a data directory: permissions, a check that none is missing, and reserved space, so that gets work on a full disk.
+"""The files of a data directory: permissions, a check for missing files, and reserved space, with which gets work on a full disk.
 
-Only the owner can use the files (0600) and a directory that is made for them (0700), whatever the umask says. A server locks
-the directory; the lock ends with its process. A marker file exists while the database is open and has a journal. If there is a
-marker without a journal, the journal was lost with committed messages, and the queue manager refuses to start.
+Only the owner can use the files (0600) and a directory that is made for them (0700), whatever the umask is. A server locks the
+directory. The lock ends with the server's process. A marker file exists while the database is open and has a journal. If there is
+a marker without a journal, the journal was lost with committed messages, and the queue manager refuses to start.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _RESERVE_BYTES = 4 * 1024 * 1024
 
 
 class StoreError(Exception):
-    """The data directory cannot be used; the message says why, and what to do."""
+    """The data directory cannot be used. The message explains why, and what to do."""
 
 
 class StoreFiles:
-    """The files of one data directory, which is locked until ``unlock``."""
+    """The files of a data directory, which is locked until ``unlock``."""
 
     def __init__(self, directory: Path) -> None:
-        """Create the directory, or use an existing one; raises StoreError."""
+        """Lock the directory, which is created if it is missing; raise StoreError."""
         self.directory = directory
         self.database = directory / DATABASE
         self.journal = directory / f"{DATABASE}-wal"
@@ -50,7 +50,7 @@ class StoreFiles:
         os.close(self._lock)
 
     def check(self) -> bool:
-        """Check the files, and return whether there is a database; raises StoreError for files that cannot be trusted."""
+        """Check the files, and return whether there is a database; raise StoreError for files that cannot be trusted."""
         for path in (self.database, self.journal, self._marker, self._reserve):
             _check_file(path)
         if not self.database.exists():
@@ -69,22 +69,22 @@ class StoreFiles:
 
     @property
     def was_left_open(self) -> bool:
-        """Whether the queue manager has not stopped in order."""
+        """Whether the queue manager was not stopped cleanly."""
         return self._marker.exists()
 
     def damaged(self, path: Path, cause: str) -> StoreError:
-        """Return the error for damaged data: the file, what is wrong, and what to do."""
+        """Return the error for damaged data. It names the file, the damage, and what to do."""
         return StoreError(
             f"{path} cannot be used: {cause}. Restore {self.directory} from a copy, or move it away: the queue manager is "
             "then created anew, without its messages"
         )
 
     def no_space(self) -> StoreError:
-        """Return the error for a start that finds no space on disk."""
+        """Return the error for a start without enough space on the disk."""
         return StoreError(f"there is no space left on the file system of {self.directory}: make room and start again")
 
     def mark_open(self) -> None:
-        """Record that the database is open and has a journal. Raises OSError."""
+        """Record that the database is open and has a journal; raise OSError."""
         os.close(os.open(self._marker, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
 
     def mark_closed(self) -> None:
@@ -92,7 +92,7 @@ class StoreFiles:
         self._marker.unlink(missing_ok=True)
 
     def take_reserve(self) -> bool:
-        """Reserve space on disk; return whether there was enough."""
+        """Reserve space on the disk, and return whether there was enough space."""
         if self._has_reserve:
             return True
         try:
@@ -116,7 +116,7 @@ class StoreFiles:
 
 
 def _fill(descriptor: int) -> None:
-    """Give a file the reserve's space on the disk. Raises OSError."""
+    """Give a file the reserve's space on the disk; raise OSError."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, 0, _RESERVE_BYTES)
     elif os.write(descriptor, bytes(_RESERVE_BYTES)) < _RESERVE_BYTES:
@@ -125,10 +125,10 @@ def _fill(descriptor: int) -> None:
 
 
 def make_private_directory(directory: Path) -> None:
-    """Create a directory that only its owner may look into.
+    """Create a directory that only its owner can read.
 
-    An existing directory with files, or in which anybody may make files, keeps its permissions: it may be the working
-    directory, or /tmp. Other users cannot read the files in it anyway.
+    An existing directory keeps its permissions if it has files or if anybody can make files in it, because it could be the
+    working directory or /tmp. Other users cannot read the data files in it anyway.
     """
     make_directory(directory, 0o700)
     if not directory.stat().st_mode & stat.S_ISVTX and not any(directory.iterdir()):
