@@ -109,26 +109,26 @@ def serve_one(
     "--delay-s", type=click.FloatRange(0), default=0.0, help="For 'slow': seconds before each batch; 0 ends the delay."
 )
 @click.option(
-    "--seed", type=int, help="For 'interleave': the seed of the random order; without it the order is normal again."
+    "--seed", type=int, help="For 'interleave': the seed of the random order; without a seed the order is normal again."
 )
 @click.option(
     "--when",
     type=click.Choice(["before", "after"]),
     default="after",
-    help="For 'cut': before or after the other end received the batch.",
+    help="For 'cut': before or after the other end receives the batch.",
 )
 @click.option("--stop", is_flag=True, help="For 'cut': also stop the channel, so that the batch stays in doubt.")
 @click.argument("action", type=click.Choice(["status", "stop", "start", "slow", "interleave", "cut"]))
 def channel(data: Path, to: str, delay_s: float, seed: int | None, when: str, stop: bool, action: str) -> None:
-    """Show, stop or start the channels of a queue manager in a cluster, or make them misbehave.
+    """Show, stop or start the channels of a queue manager in a cluster, or cause faults in them.
 
     \b
         status        show all channels
-        stop          stop a channel at the end of its batch; its messages wait
-        start         start it
+        stop          stop a channel at the end of its batch; later messages wait
+        start         start a stopped channel
         slow          delay each batch
         interleave    deliver the messages of each batch in random order
-        cut           break it before or after its next batch, then in doubt
+        cut           break its connection before or after its next batch, which is then in doubt
     """
     if action != "status" and not to:
         raise click.UsageError(f"'{action}' needs --to")

@@ -32,8 +32,8 @@ def add_options(parser: pytest.Parser) -> None:
         "--mq",
         choices=KINDS,
         default=provision.EMBEDDED,
-        help="queue manager under test: the embedded one; that one with what IBM's container has, and nothing more (imitation); "
-        "IBM's container; the one in MQTEST_QMGR, _CHANNEL, _CONN_NAME, …; auto: IBM's container if available, else tests that "
+        help="queue manager under test: embedded; imitation: embedded, with only the objects of IBM's container; container: "
+        "IBM's; url: the one in MQTEST_QMGR, _CHANNEL, _CONN_NAME, …; auto: IBM's container if available, otherwise tests that "
         "need a queue manager are skipped",
     )
     group.addoption(
@@ -52,15 +52,15 @@ def add_options(parser: pytest.Parser) -> None:
         "--mqi",
         choices=(*BINDINGS, "both"),
         default="both",
-        help="binding under test; both: each that is installed",
+        help="binding under test; both: each installed binding",
     )
     group.addoption(
         "--mq-reading",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="behaviour of embedded queue managers where IBM's documentation is not definite, or @FILE: as one did that the "
-        "file is a record of; may be repeated",
+        help="behaviour of embedded queue managers that IBM's documentation leaves open, or @FILE: a file of make "
+        "first-contact; can be repeated",
     )
     parser.addini(
         "mq_mqsc", "MQSC files that the queue manager under test reads at its start", type="paths", default=[]
