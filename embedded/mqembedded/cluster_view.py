@@ -52,7 +52,7 @@ class ClusterView(Protocol):
         """
 
     def addressed(self, name: str, q_mgr_name: str) -> Target:
-        """Return the target of a report or a forwarded message, which no application has opened a queue for.
+        """Return the target of a message that is put without an MQOPEN: a report or a forwarded message.
 
         Raises:
             Failed: no queue with these names can take the message.

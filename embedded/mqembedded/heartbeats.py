@@ -46,7 +46,7 @@ NO_HEARTBEATS = Heartbeats()
 def agreed(client: Heartbeats, channel: Heartbeats) -> Heartbeats:
     """Return the heartbeat settings that a client and its server-connection channel agree on.
 
-    The agreed interval is the larger one, or 0 if either is 0. The agreed number of conversations is the smaller one.
+    The agreed interval is the larger interval, or 0 if either is 0. The agreed number of conversations is the smaller number.
     """
     intervals = (client.interval_s, channel.interval_s)
     return Heartbeats(max(intervals) if all(intervals) else 0, min(client.conversations, channel.conversations))

@@ -5,7 +5,7 @@ The profile ``zos`` changes only the rules below. It does not imitate a complete
 * MQPUT and MQGET without a syncpoint option are in the unit of work (IBM MQ, "Syncpoints in IBM MQ for z/OS applications").
 * Logical order, COMPLETE_MSG, ALL_MSGS_AVAILABLE and ALL_SEGMENTS_AVAILABLE need a queue with INDXTYPE(GROUPID). On other queues
   they fail with MQRC_Q_INDEX_TYPE_ERROR.
-* A segment cannot be put on a queue with INDXTYPE(GROUPID): MQRC_SEGMENTS_NOT_SUPPORTED. MQMF_SEGMENTATION_ALLOWED is accepted
+* A segment cannot be put on a queue with INDXTYPE(GROUPID) (MQRC_SEGMENTS_NOT_SUPPORTED). MQMF_SEGMENTATION_ALLOWED is accepted
   and ignored.
 * On a queue with INDXTYPE(GROUPID) and MSGDLVSQ(PRIORITY), the first message of a group with priority 0 or 1 takes the place of
   a message with priority 2 (IBM MQ, "MsgDeliverySequence").
@@ -15,8 +15,8 @@ The profile ``zos`` changes only the rules below. It does not imitate a complete
   messages are before them, the latest first.
 * MQPMO Version 2 is refused with MQRC_PMO_ERROR.
 * When a client opens an object, two users need authority: the client's user and the channel initiator's user (IBM MQ, "RESLEVEL
-  and the channel initiator connection", "Client MQI requests"). The latter is CHINUSER here. PUTAUT(ONLYMCA) and RESLEVEL have no
-  effect.
+  and the channel initiator connection", "Client MQI requests"). Here the second user is CHINUSER. PUTAUT(ONLYMCA) and RESLEVEL
+  have no effect.
 * Identifiers begin with CSQ.
 * MQOPEN of a model queue needs the authorities for the dynamic queue's own name, too, and a user who creates a dynamic queue gets
   no authority for it (topic "Considerations for model queues"). Generic profiles do not check a name with a percent sign (IBM MQ,

@@ -240,7 +240,7 @@ class QueueManager:
         return answer
 
     def drop(self, connection: Connection, hang_up: Callable[[], None] | None = None) -> None:
-        """Back out and close all handles after an application vanished without MQDISC. A reading sets the order of these steps.
+        """Back out and close all handles of an application that vanished without MQDISC. A reading chooses the order.
 
         ``hang_up`` is called before a pause between the two steps, so that an application that still runs notices at once that
         its connection is lost.
@@ -269,7 +269,7 @@ class QueueManager:
         return next(self._hobjs)
 
     def release(self, handle: Handle) -> None:
-        """Remove a handle from its queue's counts of open handles; delete a temporary dynamic queue with its creating handle."""
+        """Subtract a handle from its queue's open counts. Delete a temporary dynamic queue if this handle created the queue."""
         if handle.subscription is not None:
             handle.subscription.released()
         queue = handle.queue

@@ -1,8 +1,7 @@
 """Resolves names of queues on other queue managers to the transmission queue where messages wait for a channel.
 
 The way to a queue manager is the transmission queue that a definition names, else the local queue with the queue manager's name,
-else the cluster, else DEFXMITQ. This module does not check that the remote queue exists, because only the other queue manager
-knows.
+else the cluster, else DEFXMITQ. Only the other queue manager can check that the queue exists.
 
 Source: IBM MQ, "Name resolution", "Opening remote queues", "XmitQName", reason codes 2086, 2087, 2091, 2092, 2184, 2196 to
 2199. ``cluster/routing.py`` resolves cluster queues.
@@ -73,7 +72,7 @@ class Way:
 
 
 class Ways:
-    """The ways that a queue manager knows to other queue managers. Callers hold its lock."""
+    """The ways to other queue managers that a queue manager knows. Callers hold this queue manager's lock."""
 
     def __init__(self, here: str, catalogue: Catalogue, in_cluster: Callable[[str], Way | None]) -> None:
         """Set up the ways; ``in_cluster`` returns the way to a cluster member, and None for any other name."""

@@ -1,8 +1,7 @@
 """The command server: a program inside the queue manager that answers PCF commands.
 
 The command server gets requests from its queue, and puts responses on the queue that each request names. It uses the same verbs
-as applications, in its own thread and with its own connection. If it cannot answer a request, it logs and drops the request, and
-continues.
+as applications, in its own thread and with its own connection. It logs and drops a request that it cannot answer.
 
 ``commands/`` carries out the commands, ``pcf.py`` reads and writes the messages.
 

@@ -1,9 +1,8 @@
 """Reads and writes messages in programmable command formats (PCF).
 
-A message is an MQCFH followed by parameters. Reading is strict: a malformed command raises ``PCFError`` with the reason code that
-IBM MQ documents, and nothing else. Integers are read in the byte order of the message's Encoding, and written in this machine's
-byte order. Text is not converted, but stored byte for byte, as Latin-1 characters, like all names and descriptions in this
-package.
+A message is an MQCFH followed by parameters. Reading is strict. A malformed command raises only ``PCFError``, with the reason
+code that IBM MQ documents. Integers are read in the byte order of the message's Encoding, and written in this machine's byte
+order. Text is not converted, but stored byte for byte, as Latin-1 characters, like all names and descriptions in this package.
 
 ``commands/`` has the parameters of each command. ``command_server.py`` gets and puts the messages.
 

@@ -2,8 +2,7 @@
 
 A connection is stopped, started or suspended (MQCTL). A registered callback (MQCB) gets two kinds of calls. Control calls report
 that it was registered, started, stopped or deregistered. Control calls are *owed*: the queue manager makes them in order, before
-any other call. The other calls deliver messages and events while the connection is started. ``consuming.py`` decides which verb
-causes which call.
+any other call. The other calls deliver messages and events while the connection is started. ``consuming.py`` has the verbs.
 
 Sources: IBM MQ, "MQCB", "MQCTL", "MQCBC", "CallType", "State".
 """

@@ -1,8 +1,7 @@
 """The verb CALLBACK: the next callback of a connection, with its message or event.
 
 A thread of the C library sends CALLBACK and makes the callback. The library manages functions and threads. This module decides
-everything else. It gets messages as MQGET does, for one consumer after the other. A consumer that got a message goes to the end
-of the line.
+everything else. It gets messages as MQGET does, for one consumer after the other. After a message, a consumer is last in line.
 
 Sources: IBM MQ, "MQCB", "CallType", "State", "DataLength". Unverified: a consumer's wait options; repeated calls for a message
 that is too long and therefore stays on the queue (MQRC_TRUNCATED_MSG_FAILED).

@@ -82,7 +82,7 @@ def convert(data: bytes, format_name: bytes, source: Form, target: Form, headers
 
 
 def _convert_rfh2(data: bytes, source: Form, target: Form, headers: int) -> Converted:
-    """Convert an MQRFH2 and its data. The folders are in Unicode. If it is UTF-16, their byte order is the header's."""
+    """Convert an MQRFH2 and its data. The folders are in Unicode. In UTF-16, their byte order is the header's byte order."""
     unconverted = Converted(data, source, mq.MQRC_NOT_CONVERTED)
     read = source.page
     if len(data) < _FIXED or read is None:
@@ -128,7 +128,7 @@ def _convert_folders(raw: bytes, read: str, write: str, utf_16: bool) -> bytes:
 
 
 def converted_message(md: bytes, data: bytes, asked: tuple[int, int], buffer_length: int) -> tuple[bytes, bytes, int]:
-    """Return descriptor and data in the requested Encoding and CCSID, or unchanged, and a reason code."""
+    """Return descriptor and data in the requested Encoding and CCSID (unchanged after an error), and a reason code."""
     encoding, ccsid = describes_data(md)
     target = Form(CCSID if asked[1] in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL) else asked[1], asked[0])
     converted = convert(data, md[32:40], Form(ccsid, encoding), target)

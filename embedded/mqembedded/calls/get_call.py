@@ -318,7 +318,7 @@ class Get:
     # --- what returning a message involves
 
     def _deliver(self, parts: list[Message], unlike: int) -> Answer:
-        """Build the answer from segments that can be joined. ``unlike`` is a reason code if there are others, else MQRC_NONE."""
+        """Build the answer from joined segments. ``unlike`` is the reason code if later segments cannot be joined, else 0."""
         handle, first = self.handle, parts[0]
         in_unit_of_work = self._in_unit_of_work(first)
         warning = mq.MQRC_NONE if self.browses else self._leaves(first, in_unit_of_work)

@@ -4,8 +4,8 @@ The verbs read structures, look up the handle, and turn errors from ``properties
 rules of properties. ``property_transfer.py`` has what MQPUT and MQGET do with message handles.
 
 Source: IBM MQ, "MQCRTMH", "MQDLTMH", "MQSETMP", "MQINQMP", "MQDLTMP" and the pages of the structures. Unverified: the order of
-the checks. Also unverified: the cursor moves with MQIMPO_QUERY_LENGTH, and with MQRC_PROPERTY_VALUE_TOO_BIG if no conversion was
-requested (the page of this reason code).
+the checks; the cursor moves with MQIMPO_QUERY_LENGTH. The cursor also moves with MQRC_PROPERTY_VALUE_TOO_BIG if no conversion was
+requested, as the page of this reason code documents (unverified).
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def check_context_authority(q_mgr: QueueManager, connection: Connection, needed:
 
 
 def asking_user(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> str:
-    """Return the user whose authority for the object counts."""
+    """Return the user who needs authority for the object, which is perhaps the alternate user."""
     if not options & mq.MQOO_ALTERNATE_USER_AUTHORITY:
         return connection.user
     q_mgr.require(connection.user, "QMGR", "", frozenset({"ALTUSR"}))
@@ -138,6 +138,6 @@ def grant_created(
 
 
 def check_deletion(q_mgr: QueueManager, connection: Connection, handle: Handle) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED if MQCLOSE is not allowed to delete the queue. The creating handle always is."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED if MQCLOSE is not allowed to delete a queue. The handle that created it always is."""
     if handle.queue is not None and not handle.creates_dynamic:
         q_mgr.require(connection.user, "QUEUE", handle.queue.name, frozenset({"DLT"}))

@@ -43,8 +43,7 @@ def properties_ahead(
 ) -> Callable[[], bytes]:
     """Read a put's properties without the queue manager's lock, because there can be many.
 
-    Return a function that returns the result of ``properties_to_put`` or raises its error. A put can then report other errors
-    first.
+    The returned function returns the result of ``properties_to_put`` or raises its error. So a put can report other errors first.
     """
     if blank_padded(md.format, 8) not in _HEADERS and not (pmo.original_msg_handle or pmo.new_msg_handle or pmo.action):
         return bytes

@@ -13,7 +13,7 @@ IBM MQ, "Using asynchronous put in a client application", "DefaultPutResponse", 
 Unverified: the returned fields (ApplIdentityData, PutApplType, PutApplName, ApplOriginData, and MsgId and CorrelId if the queue
 manager makes them); DEFPRESP does not affect MQPUT1; errors in structures, handles and options are returned at once; every
 message is eligible; after a failed put of a persistent message, other calls in the unit of work succeed, and MQCMIT backs out.
-MQCMIT then ends with MQCC_WARNING and MQRC_BACKED_OUT, as the pages of both document. A reading chooses the completion code
+MQCMIT then ends with MQCC_WARNING and MQRC_BACKED_OUT, as the pages of both codes document. A reading chooses the completion code
 (``readings.py``).
 """
 

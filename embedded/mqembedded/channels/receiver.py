@@ -5,10 +5,10 @@ received. With NPMSPEED(FAST), messages that are not persistent are outside this
 lost if the channel breaks.
 
 If a queue is full or inhibited, the channel retries the put (MRRTY, MRTMR). If the put still fails, or the queue does not exist,
-the message goes to the dead-letter queue with an MQDLH, or is discarded if its Report has MQRO_DISCARD_MSG. The sender gets an
-exception report if the message asks for it. Without a dead-letter queue, the receiving end refuses the batch, and the channel
-cannot continue. If a message arrives when its instance is put inhibited or gone, it goes to another instance, except if there is
-none or MQOPEN has bound the message. In this way a group can be split in spite of MQOO_BIND_ON_GROUP.
+the message goes to the dead-letter queue with an MQDLH, or is discarded if its Report has MQRO_DISCARD_MSG. The receiving end
+also makes an exception report if the message asks for it. Without a dead-letter queue, the receiving end refuses the batch, and
+the channel cannot continue. If a message arrives when its instance is put inhibited or gone, it goes to another instance, except
+if there is none or MQOPEN has bound the message. In this way a group can be split in spite of MQOO_BIND_ON_GROUP.
 
 Source: IBM MQ, "What happens when a message cannot be delivered?", "Dead-letter queues", "MQOPEN and clusters" (its note),
 "Example of a cluster with more than one instance of a queue", "Channel message sequence numbering", "Nonpersistent message speed
@@ -125,7 +125,7 @@ class Receiver:
                 message.queue.make_available((message,))
 
     def _delivered(self, item: Transmitted) -> list[Message]:
-        """Return a message that arrives and reports about it, counted on their queues; raise Failed if no queue takes it."""
+        """Return an arriving message and the reports about it, counted on their queues; raise Failed if no queue takes it."""
         settings = self._cluster.settings
         for attempt in range(settings.mrrty + 1):
             try:

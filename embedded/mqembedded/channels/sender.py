@@ -300,7 +300,7 @@ class SenderChannel:
         return batch
 
     def _send(self, link: _Link, batch: list[Message]) -> None:
-        """Send a batch. Raise ChannelError if this fails; messages that were perhaps received are in doubt, others available."""
+        """Send a batch. After ChannelError, messages that were perhaps received are in doubt, and all others are available."""
         wrong = self.misconduct
         fast = self._cluster.settings.npmspeed == "FAST"
         kept = [message for message in batch if message.persistent or not fast]

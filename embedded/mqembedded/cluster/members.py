@@ -2,8 +2,7 @@
 
 A queue manager is in one cluster only. It has a channel to each other member, with a transmission queue of its own, as with
 DEFCLXQ(CHANNEL). A transmission queue outside the cluster has a sender channel if its TRIGDATA names the channel: ``QM1.QM2``
-leads from QM1 to QM2. Callers hold the queue manager's lock. ``workload.py`` has the workload algorithm, ``routing.py`` resolves
-names.
+leads from QM1 to QM2. Callers hold the queue manager's lock. ``workload.py`` has the algorithm, ``routing.py`` resolves names.
 """
 
 from __future__ import annotations

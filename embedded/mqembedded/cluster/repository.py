@@ -5,8 +5,8 @@ is a full repository, and all members know a new definition at once. The file of
 knows the queues of a member that is down, as in IBM MQ. ``workload.py`` chooses an instance.
 
 A member always replaces its file as a whole, with a new modification time. So the directory entry shows whether the file has
-changed since it was read. The file contains the token for the member's channel and control verbs, so only the file's owner can
-read it.
+changed since it was read. Only the file's owner can read it, because it contains the token for the member's channel and control
+verbs.
 """
 
 from __future__ import annotations

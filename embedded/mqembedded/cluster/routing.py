@@ -61,7 +61,7 @@ def _base_route(
     options: int,
     alias: Definition | None,
 ) -> Route | None:
-    """Return the route to the local queue or the unknown name that an MQOD or an alias names."""
+    """Return the route for a name from an MQOD or an alias, which is a local queue's name or is unknown here."""
     local = found if isinstance(found, Queue) else None
     name = local.name if local is not None else str(found)
     if q_mgr_name or (local is not None and local.values[mq.MQCA_CLUSTER_NAME] != members.cluster_name):

@@ -2,8 +2,7 @@
 
 Source: IBM MQ, "The cluster workload management algorithm" (comments below name its numbered steps), "CLWLUSEQ queue attribute",
 "CLWLRANK queue attribute", "CLWLPRTY queue attribute". Steps for several clusters, topics, suspended queue managers, and ranks,
-priorities and weights of channels are not implemented. Unverified: instances that were never used are chosen in order of their
-names.
+priorities and weights of channels are not implemented. Unverified: unused instances are chosen in order of their names.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
 
 
 class Direction(enum.Enum):
-    """A direction of calls. For each, a handle has a separate set of group and segment information."""
+    """A direction of calls: put, get or browse. A handle has a separate set of group and segment information for each."""
 
     # The hash of Enum is slow, because it hashes the name in Python, and every call looks up states several times.
     __hash__ = object.__hash__

@@ -32,7 +32,7 @@ class Identifiers:
         return self._prefix + serial if self._begin_with_name else serial + self._prefix
 
     def block(self) -> tuple[bytes, int, int]:
-        """Return a block for a client: its first identifier, the offset of the identifier's big-endian number, and its size.
+        """Return a block of identifiers: the first identifier, the offset of its number (big-endian), the size of the block.
 
         ``identifier`` never returns an identifier from a block.
         """

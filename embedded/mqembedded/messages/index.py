@@ -37,7 +37,7 @@ class Index(Generic[K, M]):
         return identifier in self._buckets
 
     def add(self, identifier: K, message: M) -> None:
-        """Add a message."""
+        """Add a message with this identifier."""
         held = self._buckets.setdefault(identifier, message)
         if held is message:
             return
@@ -46,7 +46,7 @@ class Index(Generic[K, M]):
         held[message.key] = message
 
     def remove(self, identifier: K, message: M) -> None:
-        """Remove a message that is in the index."""
+        """Remove a message with this identifier, which is in the index."""
         held = self._buckets[identifier]
         if isinstance(held, SortedDict):
             del held[message.key]

@@ -2,8 +2,8 @@
 
 For every object handle, the queue manager keeps three separate sets of group and segment information: one from the last
 successful MQPUT, one from the last successful MQGET that removed a message, and one from the last successful MQGET that browsed a
-message. ``GroupState`` is such a set. The functions of this module are the tables of IBM MQ, "Logical and physical ordering"
-(Tables 1 and 2) and, for IBM i, "GMOPT" (MQGMO Options: Tables 16 and 17).
+message. ``GroupState`` is such a set. The functions of this module implement the tables of IBM MQ, "Logical and physical
+ordering" (Tables 1 and 2) and, for IBM i, "GMOPT" (MQGMO Options: Tables 16 and 17).
 
 If several of MQRC_INCOMPLETE_MSG, MQRC_INCOMPLETE_GROUP, MQRC_INCONSISTENT_PERSISTENCE, MQRC_INCONSISTENT_UOW apply, IBM
 documents only that MQRC_INCOMPLETE_MSG comes before MQRC_INCOMPLETE_GROUP. The reading ``PRECEDENCE`` chooses the rest of the
@@ -182,9 +182,9 @@ def departure(
 
 
 def next_to_get(state: GroupState) -> Identity | None:
-    """Return the identity that an MQGET with MQGMO_LOGICAL_ORDER looks for; None if no group or logical message is open.
+    """Return the identity that an MQGET with MQGMO_LOGICAL_ORDER looks for, or None if no group or message is in progress.
 
-    After None, the call looks for sequence number 1, offset 0 and the criteria of the match options (Table 16).
+    If the result is None, the call looks for sequence number 1, offset 0 and the criteria of the match options (Table 16).
     """
     if state.current_logical_message:
         seq = state.msg_seq_number if state.current_group else 1

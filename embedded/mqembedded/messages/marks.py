@@ -1,9 +1,8 @@
 """Marks of browsed messages: the marks of single handles, and the marks of the set of co-operating handles.
 
-A mark hides a message only from calls that ask for unmarked messages (MQGMO_UNMARKED_BROWSE_MSG). All handles of a queue that
-were opened with MQOO_CO_OP are the set. The set's marks end after MARKINT, or when its last handle is closed. A handle's own
-marks end when the handle is closed. All marks of a message end when the message leaves the queue, even if the get is backed out
-later.
+A mark hides a message only from calls that ask for unmarked messages (MQGMO_UNMARKED_BROWSE_MSG). The set contains all handles of
+a queue that were opened with MQOO_CO_OP. The set's marks end after MARKINT, or when its last handle is closed. A handle's own
+marks end when the handle is closed. All marks of a message end when it leaves the queue, even if the get is backed out.
 """
 
 from __future__ import annotations

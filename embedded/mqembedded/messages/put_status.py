@@ -1,7 +1,7 @@
 """The outcomes of a connection's asynchronous puts, which are kept until MQSTAT returns them.
 
 An asynchronous put always returns MQCC_OK. MQSTAT returns the number of these puts and the first outcome that was not a success,
-except that a failure replaces a warning (IBM MQ, "MQSTAT" and "MQSTAT on IBM i", usage notes). MQSTAT also resets the counts and
+except that a failure replaces a warning (IBM MQ, "MQSTAT" and "MQSTAT on IBM i", usage notes). MQSTAT also resets the number and
 the outcome.
 
 ``calls/put_response.py`` decides which puts are asynchronous, and answers them.

@@ -5,7 +5,7 @@ delivery is FIFO), then by arrival. A message that is got in a unit of work leav
 message returns to the same place. A message that is put in a unit of work enters the indexes at commit, at the place that it took
 at MQPUT. "Available" messages are the messages in ``Queue.available``.
 
-``calls/getting.py`` decides which call gets which message; ``index.py`` and ``group.py`` have the indexes. Callers hold the queue
+``calls/getting.py`` decides which call gets which message. ``index.py`` and ``group.py`` have the indexes. Callers hold the queue
 manager's lock.
 """
 
@@ -116,7 +116,7 @@ class Message:
 
     @property
     def key_priority(self) -> int:
-        """The priority that decides the message's place. With FIFO delivery, it differs from the descriptor's priority."""
+        """The priority that decides the message's place. With FIFO delivery, it is the queue's default priority."""
         return 9 - (self.key >> _POSITION_BITS)
 
     @property
@@ -242,7 +242,7 @@ class Queue:
 
     @property
     def depth(self) -> int:
-        """CURDEPTH. It includes uncommitted puts. A reading chooses whether it includes uncommitted gets."""
+        """CURDEPTH. It includes uncommitted puts. A reading (``readings.py``) chooses whether it includes uncommitted gets."""
         return self.held if self._depth_counts_gets else self.held - self.uncommitted_gets
 
     @property
@@ -305,7 +305,7 @@ class Queue:
         return None if lowest is None else time.time() + lowest / 10
 
     def make_available(self, messages: Sequence[Message]) -> None:
-        """Make messages available, each at its place, and let waiting calls that could get them look."""
+        """Make messages available at their places, and let those waiting calls look that could get one of them."""
         for message in messages:
             self.available[message.key] = message
             self.groups.add(message)
@@ -336,7 +336,7 @@ class Queue:
         self.waiting.look_for(_identifiers(arrived), _identifiers(itertools.chain.from_iterable(whole)))
 
     def let_look_behind(self, gone: Iterable[Message]) -> None:
-        """Let those waiting calls look that could get a message because these messages are gone.
+        """Let waiting calls look again if they could get another message after these messages are gone.
 
         Only the first of several segments with the same offset counts. When it is gone, the next can complete a logical message.
         """
@@ -374,7 +374,7 @@ class Queue:
         return expired
 
     def wake(self) -> None:
-        """Let the waiting MQGETs look, in their turns. Call this after a change that could satisfy or end a wait."""
+        """Let the waiting MQGETs look for messages, in turn. Call this after a change that could satisfy or end a wait."""
         self.waiting.look_again()
 
     def candidates(self, match: Match, after_key: int | None = None, view: View = ALL) -> Iterator[Message]:

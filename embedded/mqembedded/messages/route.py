@@ -1,8 +1,8 @@
 """The route of a handle whose messages can go to another queue manager.
 
 MQOPEN makes a ``Route`` from an MQOD that names another member of the cluster, or a cluster queue. The binding decides whether an
-instance of the cluster queue is chosen at MQOPEN, for each group, or for each message. MQPUT gets the target of each message from
-the route.
+instance of the cluster queue is chosen at MQOPEN, for each group, or for each message. The route gives MQPUT each message's
+target.
 
 Source: IBM MQ, "MQOPEN option for cluster queue", "Logical and physical ordering" (MQOO_BIND_ON_GROUP). ``cluster/routing.py``
 resolves names.
@@ -58,7 +58,7 @@ class Instances(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Where the messages that are put with a handle go.
+    """The route of the messages that are put with a handle: their queue, and the choice of its instance.
 
     Attributes:
         queue_name: the queue's name on its own queue manager.
@@ -91,8 +91,7 @@ class Route:
         without logical order while no group is in progress.
 
         Raises:
-            Failed: MQRC_INCOMPLETE_GROUP if the message does not belong to the group in progress; or no instance takes the
-                message.
+            Failed: MQRC_INCOMPLETE_GROUP if the message does not belong to the group in progress; or no instance takes it.
         """
         if self.fixed:
             return self.instances.target(self.queue_name, self.fixed, Bound.ON_OPEN)

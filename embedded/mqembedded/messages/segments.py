@@ -51,7 +51,7 @@ def key_of(message: PhysicalMessage) -> int:
 
 
 class Chain(Generic[P]):
-    """Segments by offset, and the segments that follow each other without a gap from offset 0.
+    """Segments by offset, and the run of segments that follow each other without a gap from offset 0.
 
     If several segments have the same offset, only the first in delivery order counts.
     """
@@ -99,7 +99,7 @@ class Chain(Generic[P]):
             self._follow_from(segment.offset)
 
     def _follow_from(self, offset: int) -> None:
-        """Update the gapless segments after the first segment at this offset has changed or gone."""
+        """Update the run of segments after the first segment at this offset has changed or gone."""
         while offset in self._run:
             self._end, _ = self._run.popitem()
             self._ended = False

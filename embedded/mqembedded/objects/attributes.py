@@ -3,7 +3,7 @@
 One table serves MQSC, PCF, MQINQ and MQSET. Every attribute is stored and can be inquired as on IBM MQ. ``WITHOUT_EFFECT`` in
 ``kinds.py`` lists the attributes that have no other effect. ``admin/mqsc.py`` parses MQSC.
 
-Source: IBM MQ, "Attributes for queues" and "DEFINE QLOCAL" and its siblings.
+Source: IBM MQ, "Attributes for queues", "DEFINE QLOCAL" and the pages of other queue types.
 """
 
 from __future__ import annotations
@@ -44,8 +44,7 @@ class Attribute:
 
     ``keywords`` maps MQSC words to numbers. If an attribute has keywords, other numbers are allowed only with ``number_too``.
     ``low`` and ``high`` limit a number. ``length`` is a character attribute's length in MQINQ, or 0 for an integer. ``types`` are
-    the queue types that have the attribute. A value of ``many`` words is stored as text with commas. In PCF it is a list of
-    numbers.
+    the queue types that have the attribute. A value of ``many`` words is stored as text with commas. In PCF it is a list.
     """
 
     selector: int

@@ -2,12 +2,10 @@
 
 A record gives authorities to one entity (a principal or a group), for the objects of one type whose names match a profile. If
 several profiles of an entity match an object, only the most specific profile counts. A user has the authorities of its principal
-and of all its groups together. ``calls/permission.py`` has the authorities that calls need, ``admin/commands/authority.py`` the
-commands.
+and of all its groups together. ``calls/permission.py`` has the authorities that calls need.
 
-Source: IBM MQ, "Using OAM generic profiles", "Profile priorities", "SET AUTHREC", "setmqaut". Two points are unverified: IBM MQ
-chooses the most specific profile for each entity separately, and ALLMQI and ALLADM mean the authorities below for each type of
-object.
+Source: IBM MQ, "Using OAM generic profiles", "Profile priorities", "SET AUTHREC", "setmqaut". Unverified: IBM MQ chooses the most
+specific profile for each entity separately; ALLMQI and ALLADM mean the authorities below.
 """
 
 from __future__ import annotations
@@ -170,7 +168,7 @@ class Authorities:
     """The authority records of a queue manager. Callers hold the queue manager's lock."""
 
     def __init__(self, store: Store, *, of_groups: bool = False) -> None:
-        """Load the records; ``of_groups`` gives a principal's authorities to its main group (IBM MQ, "Installable services")."""
+        """Load the records. ``of_groups`` gives a user's authorities to the primary group (IBM MQ, "Installable services")."""
         self._store = store
         self._of_groups = of_groups
         self._records: dict[RecordKey, frozenset[str]] = {}
@@ -185,7 +183,7 @@ class Authorities:
         return sorted(self._records.items())
 
     def change(self, key: RecordKey, add: Iterable[str], remove: Iterable[str]) -> None:
-        """Add authorities to a record, then remove some. The record then exists, even if it is empty.
+        """Add authorities to a record, then remove others from it. The record then exists, even if it is empty.
 
         Raises:
             ValueError: objects of this type have no such authority.

@@ -103,7 +103,7 @@ class Presented:
     in_handle: PropertySet | None = None
 
     def with_header(self, md: bytes, data: bytes, form: rfh2.Form = rfh2.NATIVE) -> tuple[bytes, bytes]:
-        """Return descriptor and data, with an MQRFH2 for the properties, if needed, in front. Convert the data before."""
+        """Return descriptor and data, with an MQRFH2 for the properties in front, if needed. The data is already converted."""
         if self.in_header is None:
             return md, data
         header = rfh2.packed(kept(self.in_header), *describes(md), form=form)

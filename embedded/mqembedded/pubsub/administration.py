@@ -37,7 +37,7 @@ _NOT_ALTERABLE = {
 def define(
     subscriptions: Subscriptions, name: str, values: Mapping[int, SubscriptionValue], *, replace: bool = False
 ) -> Subscription:
-    """Define a durable subscription, or change the attributes of an existing one.
+    """Define a durable subscription, or change the attributes of an existing subscription.
 
     Raises:
         CatalogueError: MQRC_SUB_ALREADY_EXISTS; MQRCCF_SUB_NAME_ERROR, MQRCCF_ATTR_VALUE_ERROR; MQRC_UNKNOWN_OBJECT_NAME,

@@ -56,7 +56,7 @@ def check_subscribe(
 
 
 def check_resume(q_mgr: QueueManager, connection: Connection, topic_string: str) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED if the user is not allowed to resume a subscription. SUB is enough, too."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED if the user has neither RESUME nor SUB for the subscription's topic."""
     _require_topic(q_mgr, connection.user, topic_string, "RESUME", "SUB")
 
 

@@ -218,7 +218,7 @@ def _copies(
     """Make the copies that can be delivered.
 
     Raises:
-        Failed: MQRC_PUBLICATION_FAILURE if a copy cannot be delivered that the topic's PMSGDLV or NPMSGDLV requires.
+        Failed: MQRC_PUBLICATION_FAILURE if the topic's PMSGDLV or NPMSGDLV requires a copy that cannot be delivered.
     """
     persistent = publication.persistence == mq.MQPER_PERSISTENT
     needed = topic.integer(mq.MQIA_PM_DELIVERY if persistent else mq.MQIA_NPM_DELIVERY)

@@ -69,7 +69,7 @@ def _retained_queue(q_mgr: QueueManager) -> Queue | None:
 
 
 def _latest(q_mgr: QueueManager, queue: Queue, key: bytes) -> Message | None:
-    """Return a topic's retained publication, and delete older ones, so that they never come back."""
+    """Return a topic's retained publication, and delete the topic's older publications, so that they never come back."""
     expired = queue.expire(time.time())
     group = queue.groups.get(key)
     found = sorted(group.members.values(), key=lambda message: message.position) if group is not None else []

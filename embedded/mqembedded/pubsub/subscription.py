@@ -5,8 +5,7 @@ connection identifier. A subscription's destination is a queue name. The queue o
 subscription. After the subscription is removed, the queue is deleted as soon as no handle uses it. Callers of methods hold the
 queue manager's lock. ``subscribing.py`` has MQSUB.
 
-Source: IBM MQ, "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: the form of subscription identifiers after their first
-four bytes.
+Source: IBM MQ, "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: the form of identifiers after their first four bytes.
 """
 
 from __future__ import annotations

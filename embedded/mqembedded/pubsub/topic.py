@@ -1,8 +1,7 @@
 """A topic: a topic string, and the attributes that it gets from topic objects.
 
 The nearest topic object at or above a topic string in the topic tree governs it. If an attribute of that object is "as parent",
-its value comes from the next object above, up to SYSTEM.BASE.TOPIC. ``publishing.py`` publishes, ``subscription.py`` has the
-subscriptions.
+its value comes from the next object above, up to SYSTEM.BASE.TOPIC. ``publishing.py`` publishes.
 
 Source: IBM MQ, "DEFINE TOPIC", "Combining topic strings", reason codes 2085, 2425.
 """

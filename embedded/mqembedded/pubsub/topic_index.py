@@ -1,8 +1,8 @@
 """An index of subscriptions by topic string, which finds a publication's subscriptions without looking at all others.
 
-A dictionary has the topic strings without wildcards. A tree has those with topic-based wildcards, by their levels before the
-first ``#``. Those with character wildcards are found by the text before the first wildcard. The index can find too many
-subscriptions, but never too few. ``Subscription.matches`` decides.
+Topic strings without wildcards are in a dictionary. Topic strings with topic-based wildcards are in a tree, by their levels
+before the first ``#``. Topic strings with character wildcards are found by their text before the first wildcard. The index can
+find too many subscriptions, but never too few. ``Subscription.matches`` decides.
 
 ``topic_string.py`` interprets wildcards.
 """

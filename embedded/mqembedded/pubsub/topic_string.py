@@ -54,7 +54,7 @@ def combined(of_object: str, given: str) -> str:
 
 
 def is_well_formed(pattern: str, wildcards: Wildcards) -> bool:
-    """Whether a subscription can have this topic string. A character-wildcard ``%`` must precede ``*``, ``?`` or ``%``."""
+    """Whether a subscription can have this topic string. With character wildcards, ``%`` needs ``*``, ``?`` or ``%`` after it."""
     if wildcards is Wildcards.TOPIC:
         return True
     characters = iter(pattern)

@@ -1,9 +1,9 @@
 """Delivers messages that the queue manager itself puts, and messages from a channel.
 
 A report goes to the reply-to queue. If that queue does not take it, the report goes to the dead-letter queue with an MQDLH in
-front. If the dead-letter queue does not take it either, it is dropped. The user of the reported message needs PUT and PASSID for
-the reply-to queue (IBM MQ, "Message context", for COD and expiration; for other reports see the reading "authority for other
-reports"). As with MQOPEN, the profile of the name or of the transmission queue is checked. ``reports.py`` makes the reports.
+front. If the dead-letter queue does not take it either, the report is dropped. The user of the reported message needs PUT and
+PASSID for the reply-to queue (IBM MQ, "Message context", for COD and expiration; for other reports see the reading "authority for
+other reports"). As with MQOPEN, the profile of the name or of the transmission queue is checked.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The Report field of a message asks for reports, and chooses the data and the identifiers that reports contain. A report goes to
 the message's ReplyToQ. If that queue refuses the report, it goes to the dead-letter queue, except if the message has
-MQRO_DISCARD_MSG. If the dead-letter queue refuses the report, too, it is dropped and logged. A report belongs to the unit of work
+MQRO_DISCARD_MSG. If the dead-letter queue also refuses it, the report is dropped and logged. A report belongs to the unit of work
 of its put or get, and is written to the disk with that unit of work. Only messages that a channel cannot deliver get exception
 reports. An application that puts to a queue of its own queue manager gets a reason code instead.
 
@@ -80,7 +80,7 @@ _HEADER = struct.Struct("<4siiii8s")
 def check_report(report: int) -> int:
     """Check a Report field; return MQRC_UNKNOWN_REPORT_OPTION, which is a warning, or MQRC_NONE.
 
-    Three masks divide unknown options into those that are rejected, accepted with a warning, or accepted only for another queue
+    Three masks divide unknown options into options that are rejected, accepted with a warning, or accepted only for another queue
     manager. This function rejects the third kind, too (IBM MQ, "Structure of the report field"). Unverified: a WITH_DATA bit
     without the bits below it counts as unknown.
 

@@ -32,7 +32,7 @@ _NAME_IN_IDENTIFIERS = 12
 
 
 class ClusterFileError(Exception):
-    """The file does not describe a cluster; the message explains the error and where it is."""
+    """The file does not describe a cluster; the message explains what is wrong, and where in the file."""
 
 
 @dataclass(frozen=True, slots=True)

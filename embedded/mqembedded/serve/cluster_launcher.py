@@ -30,7 +30,7 @@ def queue_manager(
     Args:
         described: the cluster.
         entry: the queue manager.
-        data: the cluster's directory, where the members exchange files. It also has the members' data, unless ``entry`` names a
+        data: the cluster's directory, where the members exchange files. It also has the member's data if ``entry`` names no
             directory.
         mqsc: MQSC files to read before the MQSC files of the cluster file.
         users: passwords by user.

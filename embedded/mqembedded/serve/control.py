@@ -70,8 +70,7 @@ class Control:
     def fill_log(self, full: bool = True) -> None:
         """Simulate a full disk, or end the simulation.
 
-        While the disk is full, persistent puts outside syncpoint fail with MQRC_STORAGE_MEDIUM_FULL, and units of work are backed
-        out.
+        Persistent puts outside syncpoint then fail with MQRC_STORAGE_MEDIUM_FULL, and units of work are backed out.
         """
         self._do("fill_log", full=full)
 

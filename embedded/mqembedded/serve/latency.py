@@ -1,7 +1,7 @@
 """A slow line: data arrives later in both directions, and any amount of data can be in transit.
 
 A relay passes data between the application's socket and a second socket, which the server uses instead. The relay passes each
-piece on a fixed time after its arrival, however much data came before. ``faults.py`` delays calls.
+piece on a fixed time after its arrival, however much data came before. Delayed calls are a fault (``faults.py``).
 """
 
 from __future__ import annotations

@@ -84,8 +84,8 @@ class EmbeddedQueueManager:
             readings: values by names of ``READINGS``, which choose behaviour that IBM's documentation leaves open.
             answers: a file of ``make first-contact`` with further readings. ``readings`` overrides them.
             cleanup_gap_s: seconds between the two steps if reading ``lost connection`` is "closes handles, then backs out".
-            access_key: a key that applications need as ``MQEMBEDDED_ACCESS_KEY`` in their environment; ``environment()`` has it.
-                With "" all applications can connect.
+            access_key: a key that applications need as ``MQEMBEDDED_ACCESS_KEY`` in their environment; ``environment()`` contains
+                the key. With "" all applications can connect.
             latency_ms: milliseconds that data takes in each direction, as on a slow line.
             queue_sharing_group: a second name by which applications can connect. No queue is shared.
 

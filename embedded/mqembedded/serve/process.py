@@ -70,7 +70,7 @@ def run(
         users: passwords by user.
         platform: the rules that apply where platforms differ.
         ready: a function that is called with host, port and server when the server accepts connections.
-        until: a function that gets a function to stop the server, for callers that stop it in another way.
+        until: a function that is called with a function that stops the server, for callers that stop it in another way.
         command_server: whether the queue manager answers PCF commands.
         membership: the queue manager's cluster, if it is in a cluster.
         readings: choices of behaviour that IBM's documentation leaves open.

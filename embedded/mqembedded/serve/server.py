@@ -2,8 +2,8 @@
 
 The server listens on loopback only. A thread reads a frame, calls the verb, and writes the answer. While an MQGET waits, its
 thread also watches the socket. So if the application dies, the server notices at once, and backs out the application's unit of
-work. If descriptors or threads run out, the server disconnects strangers (``strangers.py``), so that it can accept connections
-again.
+work. If descriptors or threads run out, the server disconnects strangers (``strangers.py``), so that it can accept new
+connections.
 
 ``verb_table.py`` has the functions that carry out the verbs, ``process.py`` the process.
 """
@@ -79,8 +79,8 @@ class _Client:
 class Server:
     """The server of one queue manager. Control commands need ``token``, which only the program that starts the server gets.
 
-    If ``access_key`` is not empty, only applications that have it in their environment can connect. ``latency_s`` delays data in
-    each direction.
+    If ``access_key`` is not empty, only applications that have it in their environment can connect. ``latency_s`` delays all
+    data.
     """
 
     q_mgr: QueueManager

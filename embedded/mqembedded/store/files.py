@@ -1,4 +1,4 @@
-"""The files of a data directory: permissions, a check for missing files, and reserved space, with which gets work on a full disk.
+"""The files of a data directory: permissions, a check for missing files, and reserved space, so that MQGET works on a full disk.
 
 Only the owner can use the files (0600) and a directory that is made for them (0700), whatever the umask is. A server locks the
 directory. The lock ends with the server's process. A marker file exists while the database is open and has a journal. If there is

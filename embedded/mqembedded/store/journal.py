@@ -1,8 +1,7 @@
 """A check of SQLite's write-ahead log before SQLite reads it, which finds damage in the middle of the log.
 
 SQLite silently stops reading a log at the first frame with a wrong checksum. This is right for a frame that a crash has cut off.
-But if a whole commit follows that frame, SQLite would lose committed messages. https://www.sqlite.org/walformat.html has the
-format.
+But if a whole commit follows that frame, SQLite would lose committed messages. Format: https://www.sqlite.org/walformat.html
 
 The last frame cannot be checked, because a server that is killed between the two writes of a frame (header, page) leaves the same
 bytes as damage to the page. After such a kill, the commit was not confirmed, so SQLite is right to ignore it.

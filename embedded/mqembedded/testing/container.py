@@ -108,8 +108,7 @@ class MQContainer(DockerContainer):
             more: further arguments for DockerContainer.
 
         Raises:
-            MQContainerError: the licence is not accepted, a file is missing, a password is too short, or there is no Docker
-                engine.
+            MQContainerError: the licence is not accepted, a file is missing, a password is too short, or Docker is missing.
         """
         if license != "accept":
             raise MQContainerError(

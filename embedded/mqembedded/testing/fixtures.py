@@ -109,7 +109,7 @@ def _left(_any_binding: Any, _keeper: Any) -> Iterator[list[Any]]:
 def make_queue(
     request: pytest.FixtureRequest, mq: QueueManagerUnderTest, _any_binding: Any, _keeper: Any, _left: list[Any]
 ) -> Iterator[MakeQueue]:
-    """A function that makes an empty local queue from a model (by default a permanent dynamic one) and returns its name.
+    """A function that makes an empty queue from a model queue (by default, a permanent dynamic queue) and returns its name.
 
     After the test, the fixture deletes the queues with their messages. Their handles must be closed by then, so a fixture that
     opens queues should depend on ``make_queue``. After a failed test, the fixture does not wait and reports no second error.

@@ -238,7 +238,7 @@ def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
     """Move the fields of an MQMDE in front of ``data`` into a version 1 descriptor; return the data after the MQMDE.
 
     Raises:
-        StructureError: the descriptor announces an MQMDE, but there is no well-formed one (MQRC_MDE_ERROR).
+        StructureError: the descriptor announces an MQMDE, but the data has no well-formed MQMDE (MQRC_MDE_ERROR).
     """
     if len(data) < _MDE.size:
         raise StructureError(f"MQMDE: {len(data)} bytes of data, {_MDE.size} expected")

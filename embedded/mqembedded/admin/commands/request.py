@@ -141,7 +141,7 @@ class Request:
     user: str = ADMINISTRATOR
 
     def text(self, identifier: int, length: int, default: str = "") -> str:
-        """Return a text of at most ``length`` characters."""
+        """Return a text parameter, or ``default`` if it is missing; raise PCFError if it is longer than ``length``."""
         parameter = self.parameters.get(identifier)
         if parameter is None:
             return default
@@ -153,7 +153,7 @@ class Request:
     def integer(
         self, identifier: int, allowed: Iterable[int], default: int = 0, reason: int = cf.MQRCCF_PARM_VALUE_ERROR
     ) -> int:
-        """Return a number; raise PCFError with ``reason`` if it is not among the allowed numbers."""
+        """Return a number parameter, or ``default`` if it is missing; raise PCFError with ``reason`` if it is not allowed."""
         parameter = self.parameters.get(identifier)
         if parameter is None:
             return default
@@ -231,7 +231,7 @@ def _compares(value: object, how: int, wanted: object) -> bool:
 
 
 def matches(name: str, generic: str) -> bool:
-    """Whether a name matches a generic name, so that it is equal or begins with the part before the final asterisk."""
+    """Whether a name matches a generic name: the name is equal, or begins with the part before the final asterisk."""
     return name.startswith(generic[:-1]) if generic.endswith("*") else name == generic
 
 
