@@ -74,7 +74,7 @@ def own_directory(path: Path) -> Path:
         check_own(path)
         if os.statvfs(path).f_flag & _NOEXEC:
             raise CacheRefused(
-                f"{path} is not used, because its file system lets nothing be executed (noexec): {_REMEDY}"
+                f"{path} is not used, because its file system does not allow execution (noexec): {_REMEDY}"
             )
     except OSError as error:
         raise CacheRefused(f"{path} cannot be used for the cache ({error.strerror}): {_REMEDY}") from error
@@ -89,6 +89,6 @@ def check_own(path: Path) -> None:
     is_own = status.st_uid in (os.geteuid(), 0) and not stat.S_ISLNK(status.st_mode)
     if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise CacheRefused(
-            f"{path} is not used: it has to belong to this user, and nobody else may write to it. Remove it, change its owner "
+            f"{path} is not used: it must belong to this user, and no other user may write to it. Remove it, change its owner "
             f"and mode, or {_REMEDY}"
         )

@@ -120,7 +120,7 @@ class QueueManager:
         for stored in self.store.messages():
             queue = self.catalogue.get(stored.queue)
             if not isinstance(queue, Queue):
-                raise RuntimeError(f"the store holds messages of {stored.queue}, which is no local queue")
+                raise RuntimeError(f"the store holds messages of {stored.queue}, which is not a local queue")
             md = MessageDescriptor(stored.md)
             message = Message(
                 queue,

@@ -356,12 +356,14 @@ def recorded_in(file: Path | str) -> dict[str, str]:
         raise ReadingError(f"{file} is not JSON: {error}") from error
     except (AttributeError, KeyError, TypeError):
         raise ReadingError(
-            f'{file} has no "readings" with values by names: it is no record of a first contact'
+            f'{file} has no "readings" with values by names: it is not a file of make first-contact'
         ) from None
     chosen = {}
     for name, values in followed.items():
         if len(values) > 1:
-            raise ReadingError(f"{file}: reading {name!r} has several values: {_quoted(values)}. Keep the right one")
+            raise ReadingError(
+                f"{file}: reading {name!r} has several values: {_quoted(values)}. Keep only the right value"
+            )
         if values:
             chosen[name] = values[0]
     return Readings(chosen).chosen

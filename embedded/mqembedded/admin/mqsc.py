@@ -236,7 +236,7 @@ def _command(line: int, text: str) -> Command:
         if keyword in parameters:
             raise reader.error(f"{keyword} is given twice")
         if "NO" + keyword in parameters or keyword.removeprefix("NO") in parameters:
-            raise reader.error(f"{keyword} contradicts what is given before")
+            raise reader.error(f"{keyword} contradicts an earlier parameter")
         parameters[keyword] = reader.value() or ""
     is_set_aside = (verb, kind) in _SET_ASIDE or _is_of_another_type(reader, verb, kind, parameters)
     if not is_set_aside and (verb, kind) not in _CARRIED_OUT | _DISPLAYED:

@@ -133,7 +133,7 @@ def _run(q_mgr: QueueManager, command: Command) -> bool:
     if subject in q_mgr.set_aside and command.verb in ("DELETE", "START", "STOP") and not exists(q_mgr, command):
         return False
     if command.verb in ("DISPLAY", "PING"):
-        _log.info("line %d: nobody reads the output of %s %s", command.line, command.verb, command.kind)
+        _log.info("line %d: the output of %s %s is not shown", command.line, command.verb, command.kind)
     elif command.verb in ("START", "STOP"):
         _stop_or_start(q_mgr, command)
     elif command.kind == "CLUSTER":
@@ -288,7 +288,7 @@ def record_key(command: Command) -> RecordKey:
     if not profile:
         raise refused(command, "PROFILE is needed")
     if not is_valid(profile):
-        raise refused(command, f"PROFILE({profile}): ** stands once, between dots")
+        raise refused(command, f"PROFILE({profile}): ** is allowed only once, between dots")
     return RecordKey(object_type, profile, entities[0])
 
 
@@ -304,7 +304,7 @@ def _known_values(
     command: Command, attributes: tuple[Attribute, ...], parameters: Mapping[str, str]
 ) -> dict[int, Value]:
     if "SELECTOR" in _not_kept(command):
-        raise refused(command, "there are no selection strings here, so it would get every publication")
+        raise refused(command, "selection strings are not supported, so it would get every publication")
     not_kept = _NOT_KEPT.get(command.kind, {})
     kept = {keyword: text for keyword, text in parameters.items() if keyword not in not_kept}
     return _values(command, by_keyword(attributes).get, kept)

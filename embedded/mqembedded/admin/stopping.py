@@ -50,7 +50,7 @@ def stop_channel(q_mgr: QueueManager, name: str, mode: int | None, status: int |
     """
     q_mgr.catalogue.objects.get(Kind.CHANNEL, name)
     if conn_name and status == cf.MQCHS_STOPPED:
-        raise CatalogueError(cf.MQRCCF_PARM_CONFLICT, "CONNAME ends connections; it does not go with STATUS(STOPPED)")
+        raise CatalogueError(cf.MQRCCF_PARM_CONFLICT, "CONNAME and STATUS(STOPPED) cannot be combined")
     ending = [
         each
         for each in q_mgr.connections.values()
@@ -58,7 +58,7 @@ def stop_channel(q_mgr: QueueManager, name: str, mode: int | None, status: int |
     ]
     if conn_name or status == cf.MQCHS_INACTIVE:
         if not ending:
-            raise CatalogueError(cf.MQRCCF_CHANNEL_NOT_ACTIVE, f"nobody is connected through {name}")
+            raise CatalogueError(cf.MQRCCF_CHANNEL_NOT_ACTIVE, f"no connection uses {name}")
     else:
         q_mgr.stopped_channels.add(name)
     for each in ending:

@@ -334,7 +334,7 @@ class SenderChannel:
 
     def _cut(self) -> None:
         self._stop_wanted = self._stop_wanted or self.misconduct.stops_when_cut
-        raise ChannelError("cut on purpose, with a batch in doubt")
+        raise ChannelError("cut deliberately, with a batch in doubt")
 
     def _resolve(self, *, received: bool, last: int) -> None:
         """Resolve the batch in doubt with the partner's answer: whether it was received, and the number of the last batch."""

@@ -45,7 +45,7 @@ def _regular(_context: click.Context, _parameter: click.Parameter, files: Sequen
     """Refuse pipes, such as the shell's ``<(...)``, because the queue manager's process reads the files at every start."""
     for each in files:
         if not each.is_file():
-            raise click.BadParameter(f"{each} is not a regular file. Write the commands to a file, and name that")
+            raise click.BadParameter(f"{each} is not a regular file. Write the commands to a file, and give its name")
     return files
 
 

@@ -208,7 +208,7 @@ def _run(command: list[str], environment: Mapping[str, str]) -> None:
 def _move(made: Path, target: Path, *, replaces: bool) -> None:
     """Rename a finished build to its final name. If the cache already has a build with this name, keep that build."""
     if target.exists() and not (target / "lib64" / SERVER_LIBRARY).exists() and any(target.iterdir()):
-        raise BuildError(f"{target} exists and holds something else; give an empty or a new directory")
+        raise BuildError(f"{target} exists and has other content; give an empty or a new directory")
     try:
         made.rename(target)
     except OSError:

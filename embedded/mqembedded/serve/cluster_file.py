@@ -103,7 +103,7 @@ def _check_names(cluster: str, names: list[str]) -> None:
         if same:
             raise ClusterFileError(
                 f"{same[0]} and {name} have the same first {_NAME_IN_IDENTIFIERS} characters; group and message identifiers "
-                "of a cluster are different only if these are"
+                "of a cluster need different first characters"
             )
         channel = f"{cluster}.{name}"
         if len(channel) > _LONGEST_CHANNEL_NAME:

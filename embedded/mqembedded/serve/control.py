@@ -126,7 +126,7 @@ class Control:
                 sock.sendall(encode_request(verb, 1, [self.token.encode(), command]))
                 frame = FrameReader(sock).read()
         except OSError as error:
-            raise ControlError(f"nobody answers at {self.host}:{self.port}: {error}") from error
+            raise ControlError(f"no server answers at {self.host}:{self.port}: {error}") from error
         if frame is None:
             raise ControlError(f"the queue manager at {self.host}:{self.port} refused the command {what}")
         _, _, values = decode_reply(verb, frame[2])

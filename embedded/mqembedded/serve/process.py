@@ -98,7 +98,7 @@ def run(
             if told := mqsc_commands.told(each for each in ignored if membership is None or not each[0].is_of_cluster):
                 _log.warning("%s: %s", path, told)
         if without_effect := mqsc_commands.attributes_without_effect(q_mgr):
-            _log.warning("kept, and without effect here: %s", without_effect)
+            _log.warning("stored, but without effect here: %s", without_effect)
         if require_credentials:
             mqsc_commands.run(q_mgr, parse(_REQUIRE_CREDENTIALS))
         if membership is not None:

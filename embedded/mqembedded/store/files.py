@@ -63,7 +63,7 @@ class StoreFiles:
         if self._marker.exists() and not self.journal.exists():
             raise self.damaged(
                 self.journal,
-                "it is missing, although the queue manager was not stopped in order; it had messages in it",
+                "it is missing, although the queue manager was not stopped cleanly; it had messages in it",
             )
         return True
 

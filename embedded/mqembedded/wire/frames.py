@@ -55,13 +55,13 @@ class Layout:
         """Return the values in ``body`` from ``offset`` on; raise FrameError if bytes are missing or left over."""
         end = offset + self._numbers.size
         if end > len(body):
-            raise FrameError(f"the body ends after {len(body)} bytes; {', '.join(self._names)} take {end} at the least")
+            raise FrameError(f"the body ends after {len(body)} bytes; {', '.join(self._names)} need at least {end}")
         values: list[Any] = list(self._numbers.unpack_from(body, offset))
         for at in self._blobs:
             begin, end = end, end + values[at]
             values[at] = body[begin:end]
         if end != len(body):
-            raise FrameError(f"the body has {len(body)} bytes; {', '.join(self._names)} say that they have {end}")
+            raise FrameError(f"the body has {len(body)} bytes; {', '.join(self._names)} need {end}")
         return values
 
 
@@ -159,7 +159,7 @@ class FrameReader:
         most = MAX_BODY_LENGTH if self._stranger_until_s is None else MAX_FIRST_BODY_LENGTH
         if length > most:
             self._pending = received[HEADER.size :]
-            raise FrameError(f"a body of {length} bytes is announced; {most} is the most")
+            raise FrameError(f"a body of {length} bytes is announced, but at most {most} are allowed")
         end = HEADER.size + length
         if len(received) < end and not (received := self._at_least(end)):
             return None
