@@ -24,7 +24,7 @@ class CacheRefused(RuntimeError):
 
 
 def cache(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the cache directory, and make it if needed; raise CacheRefused."""
+    """Return the cache directory, and make it if needed. Raises CacheRefused."""
     if given := environment.get("MQEMBEDDED_CACHE"):
         return own_directory(Path(given).absolute())
     refused = CacheRefused(
@@ -68,7 +68,7 @@ def make_directory(path: Path, mode: int) -> None:
 
 
 def own_directory(path: Path) -> Path:
-    """Return a directory that only this user can use, and make it if needed; raise CacheRefused."""
+    """Return a directory that only this user can use, and make it if needed. Raises CacheRefused."""
     try:
         make_directory(path, 0o700)
         check_own(path)

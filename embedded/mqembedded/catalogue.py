@@ -183,7 +183,7 @@ class Catalogue:
         self._keep(made)
 
     def alter(self, kind: int, name: str, values: Mapping[int, Value]) -> None:
-        """Change attributes of a queue; raise CatalogueError."""
+        """Change attributes of a queue. Raises CatalogueError."""
         found = self._of_type(kind, name)
         checked = self._checked(kind, values)
         if isinstance(found, Queue):
@@ -228,7 +228,7 @@ class Catalogue:
         found.held -= len(messages)
 
     def alter_q_mgr(self, values: Mapping[int, Value]) -> None:
-        """Change attributes of the queue manager; raise CatalogueError."""
+        """Change attributes of the queue manager. Raises CatalogueError."""
         self.q_mgr_values.update(checked_q_mgr_values(values))
         self._store.put_q_mgr_values(self.q_mgr_values)
 

@@ -86,12 +86,12 @@ class NoCluster:
         self._catalogue = catalogue
 
     def route(self, name: str, q_mgr_name: str, options: int) -> Route | None:
-        """Return the route to a remote queue; raise Failed."""
+        """Return the route to a remote queue. Raises Failed."""
         way = self.ways.to(q_mgr_name)
         return self.ways.route(name, options) if way is None else way.route(name, options)
 
     def addressed(self, name: str, q_mgr_name: str) -> Target:
-        """Return the target of a report or a forwarded message; raise Failed."""
+        """Return the target of a report or a forwarded message. Raises Failed."""
         route = self.route(name, q_mgr_name, mq.MQOO_OUTPUT)
         return local_target(self._catalogue, self._q_mgr_name, name) if route is None else target_of(route)
 

@@ -75,21 +75,21 @@ class Connection:
         self.parts = Parts()
 
     def handle(self, hobj: int) -> Handle:
-        """Return an open handle; raise Failed with MQRC_HOBJ_ERROR."""
+        """Return an open handle. Raises Failed with MQRC_HOBJ_ERROR."""
         handle = self.handles.get(hobj)
         if handle is None:
             raise Failed(mq.MQRC_HOBJ_ERROR)
         return handle
 
     def message_handle(self, hmsg: int) -> MessageHandle:
-        """Return a message handle of this connection; raise Failed with MQRC_HMSG_ERROR."""
+        """Return a message handle of this connection. Raises Failed with MQRC_HMSG_ERROR."""
         handle = self.message_handles.get(hmsg)
         if handle is None:
             raise Failed(mq.MQRC_HMSG_ERROR)
         return handle
 
     def queue_handle(self, hobj: int) -> tuple[Handle, Queue]:
-        """Return an open handle and its queue; raise Failed with MQRC_HOBJ_ERROR, MQRC_Q_DELETED or MQRC_OBJECT_CHANGED."""
+        """Return an open handle and its queue. Raises Failed with MQRC_HOBJ_ERROR, MQRC_Q_DELETED or MQRC_OBJECT_CHANGED."""
         handle = self.handles.get(hobj)
         queue = handle.queue if handle is not None else None
         if handle is None or queue is None:

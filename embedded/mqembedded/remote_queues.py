@@ -99,7 +99,7 @@ class Ways:
         return None if meant in ("", self._here) else self._to(meant, found)
 
     def of(self, remote: Definition) -> Way:
-        """Return the way for a remote queue that was opened by its own name; raise Failed."""
+        """Return the way for a remote queue that was opened by its own name. Raises Failed."""
         meant = _name(remote.values, mq.MQCA_REMOTE_Q_MGR_NAME)
         if not _name(remote.values, mq.MQCA_REMOTE_Q_NAME):
             raise Failed(mq.MQRC_REMOTE_Q_NAME_ERROR)
@@ -108,7 +108,7 @@ class Ways:
         return self._to(meant, remote)
 
     def route(self, name: str, options: int) -> Route | None:
-        """Return the route to a remote queue, or through an alias of a remote queue; None for any other name. Raise Failed."""
+        """Return the route to a remote queue, or through an alias of a remote queue; None for any other name. Raises Failed."""
         named = self._catalogue.get(name)
         remote = named
         if isinstance(named, Definition) and named.type == ALIAS:
@@ -137,7 +137,7 @@ class Ways:
         return self._by(q_mgr_name, name, *of_q_mgr)
 
     def _by(self, q_mgr_name: str, name: str, unknown: int, other_type: int, other_usage: int) -> Way:
-        """Return the way through the transmission queue with this name; raise Failed with one of these reason codes."""
+        """Return the way through the transmission queue with this name. Raises Failed with one of these reason codes."""
         queue = self._catalogue.get(name)
         if queue is None:
             raise Failed(unknown)

@@ -28,7 +28,7 @@ _LEADS_TO = {
 
 
 def alter(q_mgr: QueueManager, kind: int, name: str, values: Mapping[int, Value], *, force: bool) -> None:
-    """Change attributes of a queue; raise CatalogueError, perhaps with MQRCCF_OBJECT_OPEN_FORCE."""
+    """Change attributes of a queue. Raises CatalogueError, perhaps with MQRCCF_OBJECT_OPEN_FORCE."""
     ends = _ended_by(q_mgr, kind, name, values)
     ended = [handle for handle in _handles(q_mgr) if ends(handle)]
     queue = q_mgr.catalogue.get(name)

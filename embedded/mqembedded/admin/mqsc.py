@@ -109,12 +109,12 @@ class Command:
 
 
 def parse(text: str) -> list[Command]:
-    """Return the commands in a text, in order; raise MQSCError."""
+    """Return the commands in a text, in order. Raises MQSCError."""
     return [_command(line, statement) for line, statement in statements(text)]
 
 
 def decoded(raw: bytes) -> str:
-    """Return the text of a UTF-8 file, with or without a byte order mark; raise MQSCError."""
+    """Return the text of a UTF-8 file, with or without a byte order mark. Raises MQSCError."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise MQSCError("the text is UTF-16; convert it to UTF-8", 1)
     try:

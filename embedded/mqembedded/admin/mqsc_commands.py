@@ -276,7 +276,7 @@ def _authority(catalogue: Catalogue, command: Command) -> None:
 
 
 def record_key(command: Command) -> RecordKey:
-    """Return the key of the authority record that a command names; raise MQSCError."""
+    """Return the key of the authority record that a command names. Raises MQSCError."""
     given = command.parameters
     object_type = given.get("OBJTYPE", "")
     if object_type not in OBJECT_TYPES:

@@ -188,7 +188,7 @@ def parse_header(data: bytes, encoding: int) -> Header:
 
 
 def parse_command(data: bytes, encoding: int, platform: Platform = Platform.UNIX) -> tuple[Header, list[Parameter]]:
-    """Read a command message; raise PCFError."""
+    """Read a command message. Raises PCFError."""
     header, parameters = parse(data, encoding)
     zos = platform is Platform.ZOS
     if header.type not in ({pcf.MQCFT_COMMAND_XR} if zos else _COMMAND_TYPES):
@@ -203,7 +203,7 @@ def parse_command(data: bytes, encoding: int, platform: Platform = Platform.UNIX
 
 
 def parse(data: bytes, encoding: int) -> tuple[Header, list[Parameter]]:
-    """Read any PCF message, such as a command, response, event or statistics; raise PCFError."""
+    """Read any PCF message, such as a command, response, event or statistics. Raises PCFError."""
     order = _BYTE_ORDERS.get(encoding & _INTEGER_ENCODING)
     if order is None:
         raise PCFError(pcf.MQRCCF_ENCODING_ERROR)

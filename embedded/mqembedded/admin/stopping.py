@@ -66,7 +66,7 @@ def stop_channel(q_mgr: QueueManager, name: str, mode: int | None, status: int |
 
 
 def start_channel(q_mgr: QueueManager, name: str) -> None:
-    """Let applications connect again through a stopped channel; raise CatalogueError with MQRCCF_CHANNEL_NOT_FOUND."""
+    """Let applications connect again through a stopped channel. Raises CatalogueError with MQRCCF_CHANNEL_NOT_FOUND."""
     q_mgr.catalogue.objects.get(Kind.CHANNEL, name)
     q_mgr.stopped_channels.discard(name)
 

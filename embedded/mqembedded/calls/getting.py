@@ -53,7 +53,7 @@ def get(
 
 
 def _wait(call: Get, waiting: WaitingCall[Found]) -> Found:
-    """Wait for a message within the wait interval, and return what the call finds; raise Failed or ConnectionGone."""
+    """Wait for a message within the wait interval, and return what the call finds. Raises Failed or ConnectionGone."""
     interval_ms = call.gmo.wait_interval_ms
     deadline_s = math.inf if interval_ms == mq.MQWI_UNLIMITED else time.monotonic() + interval_ms / 1000
     try:

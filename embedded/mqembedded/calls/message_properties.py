@@ -137,7 +137,7 @@ def set_property(
 
 
 def _description(pd: bytes) -> tuple[int, int, int]:
-    """Return Support, Context and CopyOptions of an MQPD; raise Failed with MQRC_PD_ERROR."""
+    """Return Support, Context and CopyOptions of an MQPD. Raises Failed with MQRC_PD_ERROR."""
     if _options(pd, b"PD  ", "MQPD", mq.MQRC_PD_ERROR) != mq.MQPD_NONE:
         raise Failed(mq.MQRC_PD_ERROR)
     support, context, copy_options = struct.unpack_from("<3i", pd, 12)

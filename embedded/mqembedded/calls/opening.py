@@ -65,7 +65,7 @@ def check_open_options(options: int) -> None:
 
 
 def descriptor(raw: bytes) -> ObjectDescriptor:
-    """Read an MQOD; raise Failed with MQRC_OD_ERROR, or with the reason code of an unsupported feature."""
+    """Read an MQOD. Raises Failed with MQRC_OD_ERROR, or with the reason code of an unsupported feature."""
     try:
         od = ObjectDescriptor(raw)
     except StructureError as error:
@@ -221,7 +221,7 @@ def _refuse(reason: int) -> None:
 
 
 def _claim_input(q_mgr: QueueManager, connection: Connection, queue: Queue, options: int) -> bool:
-    """Count a new input handle, and return whether it is exclusive; raise Failed with MQRC_OBJECT_IN_USE.
+    """Count a new input handle, and return whether it is exclusive. Raises Failed with MQRC_OBJECT_IN_USE.
 
     On a queue that is not shareable, every input handle is exclusive (reason code 2042).
     """

@@ -125,7 +125,7 @@ def properties_to_put(
 def properties_wanted(
     connection: Connection, handle: Handle, gmo: GetMessageOptions
 ) -> tuple[Delivery, MessageHandle | None]:
-    """Return the form in which properties are delivered, and the message handle that gets them, or None; raise Failed."""
+    """Return the form in which properties are delivered, and the message handle that gets them, or None. Raises Failed."""
     given = connection.message_handle(gmo.msg_handle) if gmo.msg_handle else None
     if gmo.options & mq.MQGMO_PROPERTIES_IN_HANDLE and given is None:
         raise Failed(mq.MQRC_HMSG_ERROR)

@@ -125,7 +125,8 @@ class Receiver:
                 message.queue.make_available((message,))
 
     def _delivered(self, item: Transmitted) -> list[Message]:
-        """Return an arriving message and the reports about it, counted on their queues; raise Failed if no queue takes it."""
+        """Make an arriving message and its reports, count them in their queues, and return them; raise Failed if no queue takes
+        it."""
         settings = self._cluster.settings
         for attempt in range(settings.mrrty + 1):
             try:
@@ -155,7 +156,7 @@ class Receiver:
         return [message]
 
     def _here(self, item: Transmitted) -> Target:
-        """Return the target of a message from a channel, which is usually a local queue; raise Failed."""
+        """Return the target of a message from a channel, which is usually a local queue. Raises Failed."""
         name, cluster = item.queue_name, self._q_mgr.cluster
         if cluster.ways.to(item.q_mgr_name) is not None:
             return cluster.addressed(name, item.q_mgr_name)

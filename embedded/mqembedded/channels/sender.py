@@ -258,7 +258,7 @@ class SenderChannel:
             return any(is_transmission(message) for message in self.queue.available.values())
 
     def _connected(self) -> _Link:
-        """Return a connection to the partner; raise ChannelError. A new connection first resolves a batch in doubt."""
+        """Return a connection to the partner. Raises ChannelError. A new connection first resolves a batch in doubt."""
         if self._link is not None and self._link.is_alive():
             return self._link
         self._drop_link()

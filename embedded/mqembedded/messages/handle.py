@@ -29,7 +29,7 @@ class ClosableSubscription(Protocol):
     """An open subscription as its handle sees it. ``pubsub/`` implements it."""
 
     def close(self, user: str, option: int) -> None:
-        """Close the subscription for this user, with MQCO_KEEP_SUB or MQCO_REMOVE_SUB; raise Failed."""
+        """Close the subscription for this user, with MQCO_KEEP_SUB or MQCO_REMOVE_SUB. Raises Failed."""
 
     def released(self) -> None:
         """Record that the handle is closed."""

@@ -80,7 +80,7 @@ class Attribute:
         return ""
 
     def value_of(self, text: str) -> Value:
-        """Return the value of an MQSC parameter; raise ValueError with a sentence that explains what is wrong."""
+        """Return the value of an MQSC parameter. Raises ValueError with a sentence that explains what is wrong."""
         if self.length:
             # A text of blanks means no value, as in BOQNAME(' ').
             value: Value = text if text.strip(" ") else ""

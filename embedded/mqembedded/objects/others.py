@@ -107,7 +107,7 @@ class Objects:
         like: str | None = None,
         replace: bool = False,
     ) -> None:
-        """Define an object; raise CatalogueError.
+        """Define an object. Raises CatalogueError.
 
         Missing attributes come from ``like``, or from the default object of its kind.
         """
@@ -124,13 +124,13 @@ class Objects:
         self._put(kind, name, made)
 
     def alter(self, kind: Kind, name: str, values: Mapping[int, ObjectValue]) -> None:
-        """Change attributes of an object; raise CatalogueError."""
+        """Change attributes of an object. Raises CatalogueError."""
         if kind is Kind.TOPIC and mq.MQCA_TOPIC_STRING in values:
             check_same_topic_string(self.get(kind, name), values)
         self._put(kind, name, {**self.get(kind, name), **_checked(kind, values)})
 
     def delete(self, kind: Kind, name: str) -> None:
-        """Delete an object; raise CatalogueError. Connections through a deleted channel continue."""
+        """Delete an object. Raises CatalogueError. Connections through a deleted channel continue."""
         self.get(kind, name)
         if kind is Kind.TOPIC and name == BASE_TOPIC:
             raise CatalogueError(mq.MQRC_OBJECT_IN_USE, f"{name} is the root of all topics")
@@ -200,7 +200,7 @@ def check_same_topic_string(topic: ObjectValues, values: Mapping[int, ObjectValu
 
 
 def checked_q_mgr_values(values: Mapping[int, Value]) -> Mapping[int, Value]:
-    """Check attributes of the queue manager and return them; raise CatalogueError."""
+    """Check attributes of the queue manager and return them. Raises CatalogueError."""
     known = by_selector(Q_MGR_ATTRIBUTES)
     for selector, value in values.items():
         problem = (

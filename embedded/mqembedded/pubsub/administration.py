@@ -86,7 +86,7 @@ def define(
 
 
 def alter(subscriptions: Subscriptions, subscription: Subscription, values: Mapping[int, SubscriptionValue]) -> None:
-    """Change attributes of a subscription; raise CatalogueError."""
+    """Change attributes of a subscription. Raises CatalogueError."""
     _check(values)
     now = values_of(subscription)
     for selector, reason in _NOT_ALTERABLE.items():

@@ -43,7 +43,7 @@ def to_retain(
     body: bytes,
     properties: Sequence[Property],
 ) -> Message:
-    """Return the message that retains a publication; raise Failed with MQRC_PUT_NOT_RETAINED."""
+    """Return the message that retains a publication. Raises Failed with MQRC_PUT_NOT_RETAINED."""
     queue = _retained_queue(q_mgr)
     if (
         queue is None

@@ -225,7 +225,7 @@ class _Asked:
         check_subscribe(self.q_mgr, self.connection, topic_string, queue, sets_identity=sets_identity)
 
     def _provided(self, *, durable: bool) -> Queue:
-        """Return the queue of the application's handle; raise Failed."""
+        """Return the queue of the application's handle. Raises Failed."""
         handle = self.connection.handles.get(self.hobj)
         if handle is None or handle.queue is None or not handle.options & (INPUT | mq.MQOO_BROWSE):
             raise Failed(mq.MQRC_HOBJ_ERROR)
@@ -284,7 +284,7 @@ class _Asked:
         return self._reopened(existing, queue)
 
     def _destination(self, name: str) -> Queue | None:
-        """Return the queue to open for the application, or None if the application has given a handle; raise Failed."""
+        """Return the queue to open for the application, or None if the application has given a handle. Raises Failed."""
         if self.hobj == mq.MQHO_NONE or self.sd.options & mq.MQSO_MANAGED:
             try:
                 return self.q_mgr.catalogue.resolve(name)[0]

@@ -161,7 +161,7 @@ class Subscriptions:
         return self.catalogue.create_dynamic(model, prefix + unique, "")
 
     def add(self, attributes: SubscriptionAttributes) -> Subscription:
-        """Add a subscription, and store it if it is durable; raise CatalogueError with MQRC_SUB_ALREADY_EXISTS."""
+        """Add a subscription, and store it if it is durable. Raises CatalogueError with MQRC_SUB_ALREADY_EXISTS."""
         if self.named(attributes.name) is not None:
             raise CatalogueError(mq.MQRC_SUB_ALREADY_EXISTS, f"subscription {attributes.name} exists")
         made = Subscription(attributes)

@@ -41,7 +41,7 @@ def delivered(
     *,
     needs_authority: bool,
 ) -> list[Message]:
-    """Return the message with this descriptor, counted on the queue that takes it, or an empty list if no queue takes it.
+    """Make a message, count it in its queue, and return it. Return an empty list if no queue takes it.
 
     ``needs_authority`` is set if the user in the descriptor needs authority for this queue.
     """
@@ -116,7 +116,7 @@ def placed(
     *,
     bound: Bound | None = None,
 ) -> Message:
-    """Return the message for a queue, counted on it. For another queue manager, it is counted on the transmission queue.
+    """Make a message for a queue, or for the transmission queue to it. Count the message in this queue, and return it.
 
     ``bound`` overrides the target's binding.
 

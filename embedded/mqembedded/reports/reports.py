@@ -114,7 +114,7 @@ def delivery_is_confirmed(message: Message) -> bool:
 
 
 def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list[Message]:
-    """Return the COA reports about these new messages, counted on their queues but not available yet."""
+    """Make the COA reports about new messages, count them in their queues, and return them. They are not available yet."""
     made = []
     for message in messages:
         made += _of(q_mgr, COA, message)
@@ -122,7 +122,7 @@ def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list
 
 
 def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Message]:
-    """Return the COD report about the messages of an MQGET, counted on its queue but not available yet.
+    """Make the COD report about an MQGET's messages, count it in its queue, and return it. It is not available yet.
 
     Segments that are got together get one report (IBM MQ, "Reports and segmented messages").
     """
@@ -139,9 +139,9 @@ def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Messa
 def report_on_exception(
     q_mgr: QueueManager, about: MessageDescriptor, data: bytes, properties: bytes, reason: int
 ) -> list[Message]:
-    """Return the exception report about a message that a channel could not deliver. It is counted, but not available yet.
+    """Make the exception report about a message that a channel could not deliver, count it in its queue, and return it.
 
-    The list is empty if the message does not ask for an exception report.
+    The report is not available yet. The list is empty if the message does not ask for an exception report.
     """
     if not EXCEPTION.asked(about.report):
         return []
@@ -198,7 +198,7 @@ def _report(
     properties: bytes,
     expires_at_s: float | None,
 ) -> list[Message]:
-    """Return a report, counted on its queue, or an empty list if no queue takes it.
+    """Make a report, count it in its queue, and return it. Return an empty list if no queue takes it.
 
     ``about`` is the descriptor of the reported message. The other parameters are the message's data, properties and expiry. For
     segments that are got together, descriptor and data are those of the reassembled message.

@@ -132,7 +132,7 @@ class EmbeddedCluster:
             self._temporary.cleanup()
 
     def start(self) -> None:
-        """Start every queue manager that is not running; raise EmbeddedQueueManagerError."""
+        """Start every queue manager that is not running. Raises EmbeddedQueueManagerError."""
         for each in self.queue_managers.values():
             if not each.is_running:
                 each.start()

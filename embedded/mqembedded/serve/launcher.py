@@ -31,7 +31,7 @@ class EmbeddedQueueManagerError(Exception):
 
 
 def temporary_directory() -> tempfile.TemporaryDirectory[str]:
-    """Make a temporary data directory, which is deleted with the returned object; raise EmbeddedQueueManagerError."""
+    """Make a temporary data directory, which is deleted with the returned object. Raises EmbeddedQueueManagerError."""
     try:
         return tempfile.TemporaryDirectory(prefix="mqembedded-")
     except OSError as error:
@@ -146,7 +146,7 @@ class EmbeddedQueueManager:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Start the server, and return when it accepts connections; raise EmbeddedQueueManagerError."""
+        """Start the server, and return when it accepts connections. Raises EmbeddedQueueManagerError."""
         with contextlib.ExitStack() as if_it_fails:
             if self._temporary is not None and self._control is None:
                 # After the first start there can be messages. A later failure must not delete them.

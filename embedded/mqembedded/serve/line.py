@@ -55,7 +55,7 @@ class Line:
         self.silent_at_s = time.monotonic() + self.heartbeats.silence_s
 
     def answer(self, frame: bytes) -> None:
-        """Send the answer, which is the last frame of a call; raise OSError."""
+        """Send the answer, which is the last frame of a call. Raises OSError."""
         with self._lock:
             self._in_call = False
             self._sock.sendall(frame)

@@ -30,7 +30,7 @@ class StoreFiles:
     """The files of a data directory, which is locked until ``unlock``."""
 
     def __init__(self, directory: Path) -> None:
-        """Lock the directory, which is created if it is missing; raise StoreError."""
+        """Lock the directory, which is created if it is missing. Raises StoreError."""
         self.directory = directory
         self.database = directory / DATABASE
         self.journal = directory / f"{DATABASE}-wal"
@@ -84,7 +84,7 @@ class StoreFiles:
         return StoreError(f"there is no space left on the file system of {self.directory}: make room and start again")
 
     def mark_open(self) -> None:
-        """Record that the database is open and has a journal; raise OSError."""
+        """Record that the database is open and has a journal. Raises OSError."""
         os.close(os.open(self._marker, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
 
     def mark_closed(self) -> None:
@@ -116,7 +116,7 @@ class StoreFiles:
 
 
 def _fill(descriptor: int) -> None:
-    """Give a file the reserve's space on the disk; raise OSError."""
+    """Give a file the reserve's space on the disk. Raises OSError."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, 0, _RESERVE_BYTES)
     elif os.write(descriptor, bytes(_RESERVE_BYTES)) < _RESERVE_BYTES:

@@ -157,7 +157,7 @@ class Store:
         return [self._verified(table, row) for row in found]
 
     def objects(self) -> list[StoredObject]:
-        """Return all queue definitions; raise StoreError."""
+        """Return all queue definitions. Raises StoreError."""
         rows = self._rows("object", "name, type, definition_type, attributes")
         return [StoredObject(name, kind, definition, _values(text)) for name, kind, definition, text in rows]
 

@@ -105,7 +105,7 @@ class QueueManagerUnderTest:
 
 
 def given(environment: Mapping[str, str]) -> QueueManagerUnderTest:
-    """Return the queue manager that MQTEST_QMGR, _CHANNEL, _CONN_NAME, _USER, _PASSWORD and _MODEL describe; raise NotGiven."""
+    """Return the queue manager that MQTEST_QMGR, _CHANNEL, _CONN_NAME, _USER, _PASSWORD and _MODEL describe. Raises NotGiven."""
 
     def needed(name: str) -> str:
         if name not in environment:

@@ -71,7 +71,7 @@ class ObjectDescriptor:
     )
 
     def __init__(self, raw: bytes) -> None:
-        """Read an MQOD; raise StructureError."""
+        """Read an MQOD. Raises StructureError."""
         self.version = version_of(raw, b"OD  ", "MQOD")
         self.raw = raw
         (self.object_type,) = _I32.unpack_from(raw, 8)
@@ -136,7 +136,7 @@ class SubscriptionDescriptor:
     )
 
     def __init__(self, raw: bytes) -> None:
-        """Read an MQSD; raise StructureError."""
+        """Read an MQSD. Raises StructureError."""
         version_of(raw, b"SD  ", "MQSD")
         self.raw = raw
         (self.options,) = _I32.unpack_from(raw, 8)

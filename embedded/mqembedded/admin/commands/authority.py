@@ -122,7 +122,7 @@ def inquire_auth_recs(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def display_authrec(q_mgr: QueueManager, command: Command) -> list[str]:
-    """Carry out DISPLAY AUTHREC, and return a text for each record; raise MQSCError.
+    """Carry out DISPLAY AUTHREC, and return a text for each record. Raises MQSCError.
 
     MATCH is PROFILE (the default), EXACT, or MEMBERSHIP, which also shows the authorities of a principal's groups.
     """

@@ -131,7 +131,7 @@ _DISPLAYS: Mapping[str, tuple[str, int]] = {
 
 
 def check(q_mgr: QueueManager, command: int, request: Request) -> Created | None:
-    """Return the object that a PCF command will create, or None; raise Failed with MQRC_NOT_AUTHORIZED."""
+    """Return the object that a PCF command will create, or None. Raises Failed with MQRC_NOT_AUTHORIZED."""
     user = request.user
     q_mgr.require(user, "QMGR", "", _DSP)
     if command in _CHANGES_Q_MGR:
@@ -186,7 +186,7 @@ def _text(request: Request, identifier: int) -> str:
 
 
 def check_mqsc(q_mgr: QueueManager, user: str, command: Command) -> Created | None:
-    """Return the object that an MQSC command will create, or None; raise Failed with MQRC_NOT_AUTHORIZED."""
+    """Return the object that an MQSC command will create, or None. Raises Failed with MQRC_NOT_AUTHORIZED."""
     if command.verb in ("DISPLAY", "PING"):
         return None
     if command.kind == "QMGR" or command.kind in _OF_Q_MGR:

@@ -103,7 +103,7 @@ class Shape:
     filters: bool = False
 
     def check(self, parameters: Sequence[Parameter]) -> Request:
-        """Return the parameters as a request; raise PCFError."""
+        """Return the parameters as a request. Raises PCFError."""
         chosen = [parameter for parameter in parameters if parameter.type in _FILTERS]
         given = [parameter for parameter in parameters if parameter.type not in _FILTERS]
         if len(given) < len(self.required):
