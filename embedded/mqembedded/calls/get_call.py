@@ -288,7 +288,7 @@ class Get:
         return message.locked_by is None or message.locked_by is self.handle
 
     def _retrievable(self, message: Message) -> list[Message] | None:
-        """Return the message, or its whole logical message if the options ask for that; None if that is incomplete."""
+        """Return the message, or with some options its logical message; None if the logical message is incomplete."""
         if not self._may_see(message):
             return None
         if not self.options & WHOLE_LOGICAL_MESSAGE:

@@ -138,6 +138,6 @@ def grant_created(
 
 
 def check_deletion(q_mgr: QueueManager, connection: Connection, handle: Handle) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED if MQCLOSE is not allowed to delete a queue. The handle that created it always is."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED if MQCLOSE cannot delete a queue. The handle that created the queue always can."""
     if handle.queue is not None and not handle.creates_dynamic:
         q_mgr.require(connection.user, "QUEUE", handle.queue.name, frozenset({"DLT"}))

@@ -125,8 +125,7 @@ class Receiver:
                 message.queue.make_available((message,))
 
     def _delivered(self, item: Transmitted) -> list[Message]:
-        """Make an arriving message and its reports, count them in their queues, and return them; raise Failed if no queue takes
-        it."""
+        """Make an arriving message and its reports, count them in their queues, and return them. Raises Failed."""
         settings = self._cluster.settings
         for attempt in range(settings.mrrty + 1):
             try:

@@ -61,4 +61,4 @@ class Surroundings(Protocol):
     def choose(
         self, queue_name: str, *, arrived: bool = False, without: str = "", better_than: ChannelStatus | None = None
     ) -> str:
-        """Return the queue manager whose instance of a cluster queue a message goes to; raise Failed if there is none."""
+        """Return the queue manager that a message for a cluster queue goes to; raise Failed if there is none."""

@@ -12,7 +12,7 @@ _CLIENTS_NUMBERS = 1 << 63
 
 
 class Identifiers:
-    """A maker of identifiers of 24 bytes: product, queue manager's name and a number, or the number first."""
+    """A maker of 24-byte identifiers from product, queue manager's name and number, or with the number first."""
 
     def __init__(self, q_mgr_name: str, product: bytes, *, begin_with_name: bool) -> None:
         # The counts start at the current time in nanoseconds. No queue manager puts a thousand million messages a second, so the

@@ -50,7 +50,7 @@ class Instances(Protocol):
     """The instances of the cluster's queues. Both methods raise Failed if no instance can take the message."""
 
     def choose(self, queue_name: str) -> str:
-        """Return the queue manager whose instance a message goes to."""
+        """Return the queue manager that a message for this queue goes to."""
 
     def target(self, queue_name: str, q_mgr_name: str, bound: Bound) -> Target:
         """Return the target of a message for the instance on this queue manager."""

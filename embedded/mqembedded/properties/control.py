@@ -1,4 +1,4 @@
-"""The form in which MQGET delivers a message's properties. Its options, the queue's PROPCTL and the message handle decide.
+"""The form in which MQGET delivers properties. MQGET's options, the queue's PROPCTL and the message handle choose it.
 
 A message has two kinds of properties. Properties from a message handle are stored apart from its data, as the variable part of an
 MQRFH2. Properties in MQRFH2 headers that the application put in front of the data stay there. A delivery moves all properties to

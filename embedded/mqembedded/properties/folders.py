@@ -125,7 +125,7 @@ def _written(element: Element) -> str:
 
 
 def parse_folder(folder: str, most: int | None = None) -> Element:
-    """Read a folder.
+    """Read the text of a folder, and return its root element.
 
     Raises:
         PropertyError: MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG if the folder has more than ``most`` elements.

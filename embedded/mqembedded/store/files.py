@@ -137,7 +137,7 @@ def make_private_directory(directory: Path) -> None:
 
 
 def _check_file(path: Path) -> None:
-    """Refuse a file that is not regular, and let only its owner read it."""
+    """Refuse a path that is not a regular file. Otherwise let only the owner read the file."""
     try:
         status = path.lstat()
     except FileNotFoundError:

@@ -46,7 +46,7 @@ CREATE INDEX message_queue ON message (queue);
 
 
 class Named(Protocol):
-    """A queue as the store sees it, which is only its name."""
+    """A queue as the store sees it, with only its name."""
 
     @property
     def name(self) -> str: ...
