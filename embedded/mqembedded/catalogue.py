@@ -40,7 +40,7 @@ _LAST_ASTERISK = 33
 
 
 class Catalogue:
-    """All queues of a queue manager, and the queue manager's own attributes. Callers hold the queue manager's lock."""
+    """All objects of a queue manager, and the queue manager's own attributes. Callers hold the queue manager's lock."""
 
     def __init__(self, store: Store, platform: Platform = Platform.UNIX, readings: Readings | None = None) -> None:
         self._store = store

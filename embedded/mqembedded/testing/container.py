@@ -5,7 +5,7 @@
                                 user=container.user, password=container.password)
 
 The Docker engine must be on this machine, because the container mounts files of this machine. The image contains IBM MQ Advanced
-for Developers, for development and unit test. You accept IBM's terms with ``license="accept"``, in no other way.
+for Developers, for development and unit test. IBM's terms are accepted only if you give ``license="accept"``.
 
 This module was written from the image's documentation and source (github.com/ibm-messaging/mq-container: docs/usage.md,
 docs/developer-config.md, cmd/chkmqready, cmd/runmqserver) and tested with a simulated Docker API. It has never been run with the
