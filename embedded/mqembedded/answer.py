@@ -30,8 +30,7 @@ class Waiter(Protocol):
     """The interface through which a waiting MQGET sleeps. The server implements it, because the server also watches sockets."""
 
     def wait(self, timeout_s: float | None) -> None:
-        """Return after ``wake`` or the timeout. Raises ConnectionGone when the application ends, Interrupted when it sends
-        data."""
+        """Return after ``wake`` or the timeout. Raises ConnectionGone if the application ends, Interrupted if it sends."""
 
     def wake(self) -> None:
         """End the current or the next ``wait``. Any thread can call this."""
