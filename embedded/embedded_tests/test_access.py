@@ -86,7 +86,7 @@ def test_a_cached_library_that_others_can_write_is_not_used(cache, what):
 def test_a_directory_that_is_everybodys_is_refused_and_stays_as_it_is(cache):
     cache.mkdir()
     cache.chmod(0o1777)
-    with pytest.raises(CacheRefused, match="nobody else may write to it"):
+    with pytest.raises(CacheRefused, match="no other user may write to it"):
         building.build()
     assert stat.S_IMODE(cache.stat().st_mode) == 0o1777
 
@@ -94,7 +94,7 @@ def test_a_directory_that_is_everybodys_is_refused_and_stays_as_it_is(cache):
 def test_a_cached_library_of_another_user_is_not_used(cache, monkeypatch):
     building.build()
     os.chown(cache, 4711, -1) if os.geteuid() == 0 else monkeypatch.setattr(os, "geteuid", lambda: 4711)
-    with pytest.raises(CacheRefused, match="has to belong to this user"):
+    with pytest.raises(CacheRefused, match="must belong to this user"):
         building.build()
 
 
@@ -159,7 +159,7 @@ def test_a_cache_in_the_temporary_directory_that_another_user_made_is_refused(ho
     owned_by_another(mqembedded.cache.cache(), monkeypatch)
     if os.geteuid() == 4711:
         (tmp_path / "mqembedded-4711").symlink_to(tmp_path)
-    with pytest.raises(CacheRefused, match=r"has to belong to this user.* in MQEMBEDDED_CACHE"):
+    with pytest.raises(CacheRefused, match=r"must belong to this user.* in MQEMBEDDED_CACHE"):
         mqembedded.cache.cache()
 
 

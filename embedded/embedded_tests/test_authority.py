@@ -482,8 +482,11 @@ def test_records_are_displayed(grant, mqsc):
         ("SET AUTHREC PROFILE(A) OBJTYPE(THING) PRINCIPAL(B) AUTHADD(GET)", "OBJTYPE.THING. is not one of"),
         ("SET AUTHREC OBJTYPE(QUEUE) PRINCIPAL(B) AUTHADD(GET)", "PROFILE is needed"),
         # "Use the double asterisk (**) once in a profile name", as the name or as a qualifier (Using OAM generic profiles).
-        ("SET AUTHREC PROFILE('A.B**') OBJTYPE(QUEUE) PRINCIPAL(B) AUTHADD(GET)", "stands once, between dots"),
-        ("SET AUTHREC PROFILE('**.A.**') OBJTYPE(QUEUE) PRINCIPAL(B) AUTHADD(GET)", "stands once, between dots"),
+        ("SET AUTHREC PROFILE('A.B**') OBJTYPE(QUEUE) PRINCIPAL(B) AUTHADD(GET)", "is allowed only once, between dots"),
+        (
+            "SET AUTHREC PROFILE('**.A.**') OBJTYPE(QUEUE) PRINCIPAL(B) AUTHADD(GET)",
+            "is allowed only once, between dots",
+        ),
         ("SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) PRINCIPAL(B)", "AUTHADD or AUTHRMV is needed"),
         ("SET AUTHREC PROFILE(A) OBJTYPE(QUEUE) PRINCIPAL(B) AUTHADD(CONNECT)", "CONNECT is not an authority"),
         ("DELETE AUTHREC PROFILE(A) OBJTYPE(QUEUE) PRINCIPAL(B)", "there is no record"),

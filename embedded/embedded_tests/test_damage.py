@@ -113,7 +113,7 @@ def test_an_empty_database_is_refused_and_not_started(stopped):
 
 def test_a_missing_journal_is_refused(killed):
     (killed / f"{DATABASE}-wal").unlink()
-    assert "not stopped in order" in refused(killed, killed / f"{DATABASE}-wal")
+    assert "not stopped cleanly" in refused(killed, killed / f"{DATABASE}-wal")
 
 
 def test_a_missing_database_beside_its_journal_is_refused(killed):

@@ -472,7 +472,7 @@ def test_a_start_tells_once_what_has_no_effect_and_names_what_it_cannot_read(own
     said = [line for line in capfd.readouterr().err.splitlines() if "without effect" in line]
     assert [line.split(": ", 1)[1] for line in said] == [
         f"{commands}: for IBM MQ, and without effect here: DEFINE LISTENER (line 1)",
-        "kept, and without effect here: MONQ(HIGH) of A",
+        "stored, but without effect here: MONQ(HIGH) of A",
     ]
     commands.write_bytes("DEFINE QLOCAL(B)\n* \u00fc\n".encode("latin-1"))
     with pytest.raises(EmbeddedQueueManagerError, match=r"people\.mqsc: line 2: byte X'FC' is not UTF-8"):

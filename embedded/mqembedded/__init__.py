@@ -1,7 +1,7 @@
-"""The embedded queue manager: IBM MQ's documented behaviour in front of the unmodified pymqi and ibmmq.
+"""The embedded queue manager, on which unmodified pymqi and ibmmq programs find IBM MQ's documented behaviour.
 
-It is for development, tests and demos without IBM MQ. It never replaces a real queue manager by itself: a program starts it
-explicitly, here or with ``mqembedded run``::
+It is for development, tests and demos without IBM MQ. It runs only if a program starts it, or if a user starts it with
+``mqembedded run``::
 
     from mqembedded import EmbeddedQueueManager
 
@@ -13,7 +13,7 @@ The path of a call::
     application -> pymqi | ibmmq -> libmqic_r.so (libmqm/: marshals, decides nothing) -> TCP on loopback
         -> serve/ (frames and verbs of wire/) -> calls/ -> queue_manager -> messages/, store
 
-README.md of the distribution says what it implements and what it does not.
+The README.md of this distribution lists what the embedded queue manager implements and what it does not.
 """
 
 from mqembedded.platform import Platform

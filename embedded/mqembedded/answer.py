@@ -1,4 +1,4 @@
-"""The answer of a verb, the exception of a failed verb, and the interface through which a waiting call sleeps."""
+"""What a verb answers or raises, and the interface through which a waiting call sleeps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Answer = tuple[int, int, list[object]]
 
 
 class Failed(Exception):
-    """Ends a verb with MQCC_FAILED and this reason code."""
+    """The verb fails with MQCC_FAILED and this reason code."""
 
     def __init__(self, reason: int) -> None:
         super().__init__(mq.reason_name(reason))
@@ -23,14 +23,14 @@ class ConnectionGone(Exception):
 
 
 class Interrupted(ConnectionGone):
-    """The application sent something while its call was waiting. Only a CALLBACK expects that."""
+    """The application sent a request while its call was waiting. Only CALLBACK expects this."""
 
 
 class Waiter(Protocol):
-    """How a waiting MQGET sleeps. The server provides it, because the server also watches the socket."""
+    """The interface through which a waiting MQGET sleeps. The server implements it, because the server also watches sockets."""
 
     def wait(self, timeout_s: float | None) -> None:
-        """Return when woken, or when the time is over. Raises ConnectionGone if the application is gone, or Interrupted."""
+        """Return after ``wake`` or the timeout. Raises ConnectionGone if the application ends, Interrupted if it sends."""
 
     def wake(self) -> None:
-        """End the current or the next ``wait``. May be called from any thread."""
+        """End the current or the next ``wait``. Any thread can call this."""

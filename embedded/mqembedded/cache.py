@@ -1,8 +1,8 @@
-"""The cache: the directory of the C library, which this package builds once on a machine.
+"""The cache: the directory in which this package keeps the C library that it builds once on each machine.
 
-It is ``$MQEMBEDDED_CACHE``, else ``$XDG_CACHE_HOME/mqembedded``, else ``~/.cache/mqembedded``. In many containers a user has no
-home directory to write to; the cache is then a directory in the temporary directory. Only this user may write to the cache,
-because code in it is run.
+The cache is ``$MQEMBEDDED_CACHE``, else ``$XDG_CACHE_HOME/mqembedded``, else ``~/.cache/mqembedded``. In many containers, users
+have no home directory that they can write to. The cache is then in the temporary directory. Only the current user is allowed to
+write to the cache, because this package executes code from it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-# A flag of a file system, which not every operating system tells.
+# A flag of the file system. Not every operating system reports it.
 _NOEXEC = getattr(os, "ST_NOEXEC", 0)
 _REMEDY = "name another directory in MQEMBEDDED_CACHE"
 
 
 class CacheRefused(RuntimeError):
-    """There is no directory for the cache, or another user could have written to it; the message says what to do."""
+    """There is no directory for the cache, or another user could have written to it. The message explains what to do."""
 
 
 def cache(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the directory of the cache, and make it if needed. Raises CacheRefused."""
+    """Return the cache directory, and make it if needed. Raises CacheRefused."""
     if given := environment.get("MQEMBEDDED_CACHE"):
         return own_directory(Path(given).absolute())
     refused = CacheRefused(
@@ -39,7 +39,7 @@ def cache(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def _places(environment: Mapping[str, str]) -> Iterator[Path]:
-    # Without HOME, and without a name of the user, there is no home directory.
+    # There is no home directory if HOME is not set and the user has no name.
     with contextlib.suppress(RuntimeError):
         place = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache", "mqembedded").absolute()
         if _exists_or_is_for_this_user_to_make(place):
@@ -49,7 +49,7 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _exists_or_is_for_this_user_to_make(path: Path) -> bool:
-    """Whether a directory exists, or this user owns the nearest one above it. Root must leave no files in a user's home."""
+    """Whether a directory exists, or this user owns its nearest existing parent. Root must leave no files in a user's home."""
     try:
         above = next(each for each in (path, *path.parents) if each.exists())
         return above == path or above.stat().st_uid == os.geteuid()
@@ -58,9 +58,9 @@ def _exists_or_is_for_this_user_to_make(path: Path) -> bool:
 
 
 def make_directory(path: Path, mode: int) -> None:
-    """Make a directory and those above it. Only this user may write to the new ones, whatever the umask is.
+    """Make a directory and its missing parents. Only this user can write to the new directories, whatever the umask is.
 
-    Otherwise another user could replace this directory.
+    If another user could write to a parent, they could replace this directory.
     """
     for each in reversed([each for each in path.parents if not each.exists()]):
         each.mkdir(mode=0o755, exist_ok=True)
@@ -74,7 +74,7 @@ def own_directory(path: Path) -> Path:
         check_own(path)
         if os.statvfs(path).f_flag & _NOEXEC:
             raise CacheRefused(
-                f"{path} is not used, because its file system lets nothing be executed (noexec): {_REMEDY}"
+                f"{path} is not used, because its file system does not allow execution (noexec): {_REMEDY}"
             )
     except OSError as error:
         raise CacheRefused(f"{path} cannot be used for the cache ({error.strerror}): {_REMEDY}") from error
@@ -84,11 +84,11 @@ def own_directory(path: Path) -> Path:
 
 
 def check_own(path: Path) -> None:
-    """Refuse a path that another user (except root) owns or can change, or that is a link; raises CacheRefused."""
+    """Raise CacheRefused if the path is a link, or if another user (except root) owns it or can change it."""
     status = path.lstat()
     is_own = status.st_uid in (os.geteuid(), 0) and not stat.S_ISLNK(status.st_mode)
     if not is_own or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise CacheRefused(
-            f"{path} is not used: it has to belong to this user, and nobody else may write to it. Remove it, change its owner "
+            f"{path} is not used: it must belong to this user, and no other user may write to it. Remove it, change its owner "
             f"and mode, or {_REMEDY}"
         )

@@ -1,8 +1,8 @@
-"""The queues of a queue manager, of every type, by name: defining, altering, clearing, deleting, resolving.
+"""The catalogue of a queue manager's queues of every type: it defines, alters, clears, deletes and resolves them by name.
 
-MQSC and PCF commands call the same methods. The catalogue also creates and deletes dynamic queues, and holds the queue
-manager's own attributes. The store keeps all objects except temporary dynamic queues. Not here: handles, messages, the form of
-a command (``admin/mqsc_commands.py``, ``admin/commands/``), objects other than queues (``objects/others.py``).
+MQSC and PCF commands call the same methods. The catalogue also creates and deletes dynamic queues, and holds the queue manager's
+own attributes. The store keeps all objects except temporary dynamic queues. ``admin/`` reads and answers the commands.
+``objects/others.py`` has objects other than queues.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LAST_ASTERISK = 33
 
 
 class Catalogue:
-    """All objects of one queue manager. Called under the queue manager's lock."""
+    """All objects of a queue manager, and the queue manager's own attributes. Callers hold the queue manager's lock."""
 
     def __init__(self, store: Store, platform: Platform = Platform.UNIX, readings: Readings | None = None) -> None:
         self._store = store
@@ -48,7 +48,7 @@ class Catalogue:
         readings = readings or Readings()
         self._depth_counts_gets = readings[CURDEPTH_COUNTS_GETS]
         self._objects: dict[str, Queue | Definition] = {}
-        # Called after a queue was defined, altered or deleted; a cluster then tells its members.
+        # Called after a queue was defined, altered or deleted. A cluster then informs its members.
         self.on_change: Callable[[], None] | None = None
         self.authorities = Authorities(store, of_groups=readings[PRINCIPALS_ARE_GROUPS])
         self.objects = Objects(store, self.authorities)
@@ -65,11 +65,11 @@ class Catalogue:
         return Queue(name, values, definition_type, depth_counts_gets=self._depth_counts_gets)
 
     def get(self, name: str) -> Queue | Definition | None:
-        """Return the queue of this name, or None."""
+        """Return the queue with this name, or None."""
         return self._objects.get(name)
 
     def all(self) -> list[Queue | Definition]:
-        """Return all queues, of every type, in order of their names."""
+        """Return the queues of every type, ordered by name."""
         return [self._objects[name] for name in sorted(self._objects)]
 
     def queues(self) -> list[Queue]:
@@ -77,7 +77,7 @@ class Catalogue:
         return [found for found in self._objects.values() if isinstance(found, Queue)]
 
     def resolve(self, name: str) -> tuple[Queue, Queue | Definition]:
-        """Return the local queue that a name leads to, and the object of that name, which may be an alias of it.
+        """Return the local queue that a name leads to, and the object with that name, which can be an alias of the queue.
 
         Raises:
             CatalogueError: MQRC_UNKNOWN_OBJECT_NAME, MQRC_UNKNOWN_ALIAS_BASE_Q, MQRC_ALIAS_BASE_Q_TYPE_ERROR,
@@ -92,7 +92,7 @@ class Catalogue:
         if base is None:
             raise CatalogueError(mq.MQRC_UNKNOWN_ALIAS_BASE_Q)
         if base.type == REMOTE:
-            # Its messages go to a transmission queue (``remote_queues.py``).
+            # Messages for a remote queue go to a transmission queue (``remote_queues.py``).
             raise CatalogueError(mq.MQRC_UNKNOWN_REMOTE_Q_MGR)
         if not isinstance(base, Queue):
             raise CatalogueError(mq.MQRC_ALIAS_BASE_Q_TYPE_ERROR)
@@ -116,7 +116,7 @@ class Catalogue:
         definition_type = model.values[mq.MQIA_DEFINITION_TYPE]
         assert isinstance(definition_type, int)
         own = supplied_values(LOCAL)
-        # A model queue has no workload attributes; the new queue gets their defaults.
+        # A model queue has no workload attributes, so the new queue gets the defaults.
         values = {selector: model.values.get(selector, default) for selector, default in own.items()}
         queue = self._queue(name, values, definition_type)
         self._objects[name] = queue
@@ -124,14 +124,14 @@ class Catalogue:
         return queue
 
     def abandon(self, name: str) -> None:
-        """Delete a managed queue now, or as soon as nobody uses it."""
+        """Delete a managed queue now, or as soon as no handle uses it."""
         queue = self._objects.get(name)
         if isinstance(queue, Queue):
             queue.abandoned = True
             self.discard(queue)
 
     def discard(self, queue: Queue) -> None:
-        """Delete a queue if it is abandoned and nobody uses it."""
+        """Delete a queue if it is abandoned and no handle uses it."""
         if queue.abandoned and not (queue.deleted or queue.open_count or queue.uncommitted or queue.in_transit):
             self.delete_dynamic(queue)
 
@@ -140,7 +140,7 @@ class Catalogue:
         self._forget(queue.name)
 
     def changed(self, name: str, queue: Queue) -> None:
-        """Store the changed attributes of the object of this name, and wake the MQGETs that wait on its queue."""
+        """Store the changed attributes of the object with this name, and wake the MQGETs that wait on its queue."""
         self._keep(self._objects[name])
         queue.wake()
 
@@ -149,9 +149,9 @@ class Catalogue:
     def define(
         self, kind: int, name: str, values: Mapping[int, Value], *, like: str | None = None, replace: bool = False
     ) -> None:
-        """Define a queue. Attributes that are not given are taken from the queue ``like``, or from the type's default object.
+        """Define a queue. Missing attributes come from the queue ``like``, or from the type's default object.
 
-        REPLACE keeps the messages of a queue. The other attributes come from the same places (IBM MQ, "DEFINE QLOCAL").
+        ``replace`` keeps the messages of an existing queue, but none of its attributes (IBM MQ, "DEFINE QLOCAL").
 
         Raises:
             CatalogueError: MQRCCF_OBJECT_NAME_ERROR, MQRCCF_OBJECT_WRONG_TYPE, MQRCCF_OBJECT_ALREADY_EXISTS,
@@ -183,7 +183,7 @@ class Catalogue:
         self._keep(made)
 
     def alter(self, kind: int, name: str, values: Mapping[int, Value]) -> None:
-        """Change attributes of a queue; raises CatalogueError."""
+        """Change attributes of a queue. Raises CatalogueError."""
         found = self._of_type(kind, name)
         checked = self._checked(kind, values)
         if isinstance(found, Queue):
@@ -195,7 +195,7 @@ class Catalogue:
         self._keep(altered)
 
     def delete(self, kind: int | None, name: str, *, purge: bool = False) -> None:
-        """Delete a queue, of the given type unless that is None.
+        """Delete a queue of this type; None means any type.
 
         Raises:
             CatalogueError: MQRC_UNKNOWN_OBJECT_NAME, MQRCCF_OBJECT_WRONG_TYPE, MQRC_OBJECT_IN_USE, MQRC_Q_NOT_EMPTY.
@@ -228,12 +228,12 @@ class Catalogue:
         found.held -= len(messages)
 
     def alter_q_mgr(self, values: Mapping[int, Value]) -> None:
-        """Change attributes of the queue manager; raises CatalogueError."""
+        """Change attributes of the queue manager. Raises CatalogueError."""
         self.q_mgr_values.update(checked_q_mgr_values(values))
         self._store.put_q_mgr_values(self.q_mgr_values)
 
     def attribute(self, kind: int, attribute: Attribute | None) -> Attribute | None:
-        """Return the attribute if a queue of this type has it on this platform, else None."""
+        """Return the attribute if queues of this type have it on this platform, else None."""
         if attribute is None or kind not in attribute.types:
             return None
         return None if attribute.zos_only and self._platform is not Platform.ZOS else attribute
@@ -275,6 +275,6 @@ class Catalogue:
 
 
 def _check_idle(queue: Queue) -> None:
-    """Raise CatalogueError with MQRC_OBJECT_IN_USE if a queue is open, or a message is just being put on it or got from it."""
+    """Raise CatalogueError with MQRC_OBJECT_IN_USE if a queue is open, or a put or get on it is in progress."""
     if queue.open_count or queue.in_transit:
         raise CatalogueError(mq.MQRC_OBJECT_IN_USE, f"{queue.name} is open")

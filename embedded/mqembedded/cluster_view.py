@@ -1,7 +1,7 @@
-"""The interface through which a queue manager asks its cluster, and its implementation for a queue manager without a cluster.
+"""The interface through which a queue manager uses its cluster, and an implementation for a queue manager without a cluster.
 
-``cluster/`` has the implementation for members of a cluster. Hold the queue manager's lock when you call a method that does not
-say otherwise.
+``cluster/`` has the implementation for members of a cluster. Callers hold the queue manager's lock, except where a method is
+described as "without the lock".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mqembedded.remote_queues import Ways
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """A member of the cluster, and the channel to it: name, status (MQCHS_*), transmission queue ("" for this member)."""
+    """A member of the cluster and the channel to it: name, channel status (MQCHS_*), transmission queue ("" for this member)."""
 
     member: Member
     cluster_name: str
@@ -33,48 +33,48 @@ class MemberView:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is this queue manager."""
+        """Whether the member is this queue manager."""
         return not self.transmission_queue
 
 
 class ClusterView(Protocol):
-    """The cluster of a queue manager."""
+    """The interface through which a queue manager uses its cluster."""
 
     @property
     def ways(self) -> Ways:
         """The ways to other queue managers, inside and outside the cluster."""
 
     def route(self, name: str, q_mgr_name: str, options: int) -> Route | None:
-        """Return the route of an MQOPEN with these names; None for a queue that only this queue manager has.
+        """Return the route to the queue that an MQOPEN names; None if only this queue manager has the queue.
 
         Raises:
-            Failed: the names lead nowhere, or to a queue that cannot be opened with these options.
+            Failed: there is no such queue, or it cannot be opened with these options.
         """
 
     def addressed(self, name: str, q_mgr_name: str) -> Target:
-        """Return the target of a message for which no application opened a queue: a report, or a forwarded message.
+        """Return the target of a message that is put without an MQOPEN: a report or a forwarded message.
 
         Raises:
-            Failed: the reason why there is no such queue.
+            Failed: no queue with these names can take the message.
         """
 
     def knows(self, name: str) -> bool:
-        """Whether the cluster has a queue of this name."""
+        """Whether the cluster has a queue with this name."""
 
     def members(self) -> Sequence[MemberView]:
-        """Return the members that this one has heard of, ordered by name."""
+        """Return the members that this queue manager knows, ordered by name."""
 
     def control(self, action: str, to: str = "", **how: Any) -> dict[str, Any]:
-        """Carry out a control command about channels, without the lock. The answer of a failed command has an ``error``."""
+        """Carry out a control command about channels, without the lock. The answer has an ``error`` if the command failed."""
 
     def receive(self, command: dict[str, Any], messages: bytes) -> dict[str, Any] | None:
-        """Answer the sending end of a channel, without the lock; None if there are no channels."""
+        """Answer the sending end of a channel, without the lock. Return None if this queue manager has no channels."""
 
     def start(self, host: str, port: int, token: str) -> None:
-        """Tell the other members the address of this queue manager, and start the channels; without the lock."""
+        """Publish this queue manager's address to the other members, and start the channels; without the lock."""
 
     def stop(self) -> None:
-        """End the channels, without the lock; batches that are on their way stay in doubt."""
+        """End the channels, without the lock. Batches in transit stay in doubt."""
 
 
 class NoCluster:
@@ -86,51 +86,51 @@ class NoCluster:
         self._catalogue = catalogue
 
     def route(self, name: str, q_mgr_name: str, options: int) -> Route | None:
-        """Return the route of a remote queue; raises Failed."""
+        """Return the route to a remote queue. Raises Failed."""
         way = self.ways.to(q_mgr_name)
         return self.ways.route(name, options) if way is None else way.route(name, options)
 
     def addressed(self, name: str, q_mgr_name: str) -> Target:
-        """Return the target of a message for which no application opened a queue; raises Failed."""
+        """Return the target of a report or a forwarded message. Raises Failed."""
         route = self.route(name, q_mgr_name, mq.MQOO_OUTPUT)
         return local_target(self._catalogue, self._q_mgr_name, name) if route is None else target_of(route)
 
     def knows(self, name: str) -> bool:  # noqa: ARG002 - as ClusterView has it
-        """Return False."""
+        """Return False, because there is no cluster."""
         return False
 
     def members(self) -> Sequence[MemberView]:
-        """Return no members."""
+        """Return an empty list, because there is no cluster."""
         return ()
 
     def control(self, action: str, to: str = "", **how: Any) -> dict[str, Any]:  # noqa: ARG002 - as ClusterView has it
-        """Return an error: there are no channels."""
+        """Return an error, because there are no channels."""
         return {"error": f"queue manager {self._q_mgr_name} is in no cluster"}
 
     def receive(self, command: dict[str, Any], messages: bytes) -> None:
-        """Return None: there are no channels."""
+        """Return None, because there are no channels."""
 
     def start(self, host: str, port: int, token: str) -> None:
-        """Do nothing: there are no channels."""
+        """Do nothing, because there are no channels."""
 
     def stop(self) -> None:
-        """Do nothing: there are no channels."""
+        """Do nothing, because there are no channels."""
 
 
 def local_target(catalogue: Catalogue, q_mgr_name: str, name: str) -> Target:
-    """Return the target of a message for a queue of this queue manager; raises Failed as ``local_queue`` does."""
+    """Return the target of a message for a queue of this queue manager; raise Failed as ``local_queue`` does."""
     return Target(local_queue(catalogue, name), name, q_mgr_name, Bound.ON_OPEN)
 
 
 def target_of(route: Route) -> Target:
-    """Return the target of a message on this route; raises Failed if no queue takes the message."""
+    """Return the target of a message on this route; raise Failed if no queue takes the message."""
     if route.fixed:
         return route.instances.target(route.queue_name, route.fixed, Bound.ON_OPEN)
     return route.chosen(Bound.NOT_FIXED)
 
 
 def local_queue(catalogue: Catalogue, name: str) -> Queue:
-    """Return the local queue that a name leads to; both must allow puts.
+    """Return the local queue that a name leads to. The queue, and an alias on the way to it, must allow puts.
 
     Raises:
         Failed: there is no such queue, or puts are inhibited.

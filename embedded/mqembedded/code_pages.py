@@ -1,15 +1,15 @@
-"""CCSIDs and their code pages: the codec of Python for each coded character set.
+"""Code pages: the Python codec for each CCSID.
 
-Tests compare these tables with those of the C library. Not here: what MQGMO_CONVERT converts (``calls/conversion.py``).
+Tests compare these tables with glibc's. ``calls/conversion.py`` converts messages for MQGMO_CONVERT.
 
-Source: IBM's Character Data Representation Architecture. ``_NAMES`` has pages with other names in Python, ``_EBCDIC`` has
-EBCDIC pages that Python lacks. The codec of any other CCSID is Python's ``cp<CCSID>``, so an application can add a page by
-``codecs.register``. There are no tables here for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388, 933,
-1364, 937, 1371): each has some ten thousand characters, which follow no rule.
+Source: IBM's Character Data Representation Architecture. ``_NAMES`` has the pages that have a different name in Python.
+``_EBCDIC`` has EBCDIC pages that Python lacks. The codec of any other CCSID is Python's ``cp<CCSID>``, so an application can add
+a page with ``codecs.register``. Tables for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388, 933, 1364, 937,
+1371) are missing, because each has some ten thousand characters in no regular order.
 
-The package ebcdic of PyPI was considered instead of the tables. It is pure Python and maintained, but usual pages would then
-depend on an optional package. It reads X'15' as a line feed, lacks 1153 to 1158, and has no mixed pages either. If an
-application imports it, its other pages (290, 420, 833, 838, 1097) work here, too.
+The PyPI package ebcdic was considered instead of the tables. The package is pure Python and maintained, but common pages would
+then depend on an optional package. It decodes X'15' as a line feed, lacks 1153 to 1158, and has no double-byte pages either. If
+an application imports ebcdic, the package's other pages (290, 420, 833, 838, 1097) work here, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any
 
 UTF_8 = 1208
-# In the byte order of Encoding; 1202 is always little-endian.
+# The byte order is that of MQMD.Encoding, except that 1202 is always little-endian.
 UTF_16 = frozenset({1200, 13488, 17584})
 _UTF_16_LE = 1202
 # A comment says where a codec differs from IBM's page.
@@ -38,18 +38,18 @@ _NAMES = {
     920: "iso8859-9",
     921: "iso8859-13",
     923: "iso8859-15",
-    # IBM's 5C and 7E are yen and overline, and 81 5C, 60, 61, 7C are another dash, tilde, parallel and minus. In 932, which
-    # Python has by its own name, some fifty kanji are exchanged with older forms besides.
+    # IBM's 5C and 7E are yen and overline, and 81 5C, 60, 61, 7C are a different dash, tilde, parallel and minus. In 932, for
+    # which Python has its own codec, some fifty kanji are also swapped with their older forms.
     943: "cp932",
     954: "euc-jp",
     970: "euc-kr",
     1089: "iso8859-6",
     1168: "koi8-u",
     1275: "mac-roman",
-    # Big5 with Hong Kong's characters; 950 itself is cp950, without IBM's own characters from F6 on.
+    # Big5 with Hong Kong's characters. 950 itself is cp950, without IBM's own characters from F6 on.
     1375: "big5hkscs",
     5471: "big5hkscs",
-    # 5C may be the won sign, as in 949.
+    # In some versions 5C is the won sign, as in 949.
     1363: "cp949",
     # Without IBM's characters beyond GB 2312.
     1381: "gb2312",
@@ -65,8 +65,8 @@ _NAMES = {
     # Windows' pages with the euro, as Python has them under their old numbers.
     **{5346 + number: f"cp{1250 + number}" for number in range(9)},
 }
-# Each page is another page (of this table or of Python) with differences: two digits for the byte, and its character. The C
-# library's 278 and 871 each have two characters exchanged; Python's 273 has another macron.
+# Each entry names a base page (in this table or in Python), and the differences: two hexadecimal digits for the byte, then its
+# character. In glibc, 278 and 871 each have two characters swapped. Python's 273 has a different macron.
 _EBCDIC: dict[int, tuple[int | str, str]] = {
     273: ("cp273", "bc¯"),
     277: (500, "47} 4a# 5a¤ 5bÅ 67$ 6aø 70¦ 7bÆ 7cØ 80@ 9c{ 9e[ 9f] a1ü c0æ d0å dc~"),
@@ -123,9 +123,9 @@ _EBCDIC: dict[int, tuple[int | str, str]] = {
 
 
 def code_page(ccsid: int, *, little_endian: bool) -> codecs.CodecInfo | None:
-    """Return Python's codec for a CCSID; ``None`` if there is none.
+    """Return Python's codec for a CCSID, or None if Python has no such codec.
 
-    ``little_endian``: the byte order of UTF-16, which Encoding gives for binary integers.
+    ``little_endian`` is the byte order of UTF-16. MQMD.Encoding gives it for binary integers.
     """
     if ccsid in UTF_16:
         return _python("utf-16-le" if little_endian else "utf-16-be")
@@ -159,7 +159,7 @@ def _made(ccsid: int) -> codecs.CodecInfo:
 
 
 def _table(page: int | str) -> str:
-    """Return the characters of the bytes 0 to 255."""
+    """Return the page's 256 characters, for the bytes 0 to 255."""
     if page not in _EBCDIC:
         name = page if isinstance(page, str) else f"cp{page:03d}"
         return bytes(range(256)).decode(name)

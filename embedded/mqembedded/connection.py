@@ -1,4 +1,4 @@
-"""A connection: one MQCONNX of an application, with its handles and its unit of work."""
+"""A connection: an application's MQCONNX, with its handles and its unit of work."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from mqembedded.properties.message_handle import MessageHandle
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The origin of a connection, as administrators see it. A program inside the queue manager has no channel.
+    """Who made a connection, as administrators see it. A program inside the queue manager has no channel.
 
-    ``put1_always_sync`` is the client's Put1DefaultAlwaysSync.
+    ``put1_always_sync`` is Put1DefaultAlwaysSync from the client's configuration file.
     """
 
     pid: int = 0
@@ -32,17 +32,17 @@ class Origin:
 
     @property
     def is_reconnectable(self) -> bool:
-        """Whether the connection asks for automatic client reconnection, which this client never does."""
+        """Whether the application asked for automatic reconnection, which the embedded client library never does."""
         return bool(self.connect_options & (mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR))
 
     @property
     def is_client(self) -> bool:
-        """Whether an application made the connection, through a channel."""
+        """Whether an application made the connection through a channel."""
         return bool(self.channel_name)
 
 
 class Connection:
-    """One connection handle of an application."""
+    """A connection of an application or of a program inside the queue manager."""
 
     def __init__(
         self,
@@ -57,13 +57,13 @@ class Connection:
         self.waiter = waiter
         self.user = user
         self.appl_name = appl_name
-        # UserIdentifier and PutApplName in the form of MQMD.
+        # User and application name as bytes, padded as MQMD.UserIdentifier and PutApplName.
         self.user_field = user.encode("latin-1", "replace")[:12].ljust(12)
         self.appl_name_field = appl_name.encode("latin-1", "replace")[:28].ljust(28)
         self.max_msg_length = max_msg_length
         self.connection_id = connection_id
         self.origin = origin
-        # Breaks the line to the application; None for a program inside the queue manager.
+        # A function that breaks the line to the application. None for a program inside the queue manager.
         self.hang_up = hang_up
         # Whether an operator has asked the application to end (STOP CHANNEL).
         self.quiescing = False
@@ -71,25 +71,25 @@ class Connection:
         self.message_handles: dict[int, MessageHandle] = {}
         self.unit_of_work: UnitOfWork | None = None
         self.put_status = PutStatus()
-        # Values of rooms above.
+        # Values that packages above this module keep.
         self.parts = Parts()
 
     def handle(self, hobj: int) -> Handle:
-        """Return an open handle; raises Failed with MQRC_HOBJ_ERROR."""
+        """Return an open handle. Raises Failed with MQRC_HOBJ_ERROR."""
         handle = self.handles.get(hobj)
         if handle is None:
             raise Failed(mq.MQRC_HOBJ_ERROR)
         return handle
 
     def message_handle(self, hmsg: int) -> MessageHandle:
-        """Return a message handle of this connection; raises Failed with MQRC_HMSG_ERROR."""
+        """Return a message handle of this connection. Raises Failed with MQRC_HMSG_ERROR."""
         handle = self.message_handles.get(hmsg)
         if handle is None:
             raise Failed(mq.MQRC_HMSG_ERROR)
         return handle
 
     def queue_handle(self, hobj: int) -> tuple[Handle, Queue]:
-        """Return an open handle of a queue; raises Failed with MQRC_HOBJ_ERROR, MQRC_Q_DELETED or MQRC_OBJECT_CHANGED."""
+        """Return an open handle and its queue. Raises Failed with MQRC_HOBJ_ERROR, MQRC_Q_DELETED or MQRC_OBJECT_CHANGED."""
         handle = self.handles.get(hobj)
         queue = handle.queue if handle is not None else None
         if handle is None or queue is None:

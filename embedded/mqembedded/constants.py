@@ -1,10 +1,9 @@
 """IBM's constants, with IBM's names letter for letter, so that each can be found in IBM's manuals.
 
-A table for looking up completion and reason codes, options, flags, the special values of message descriptor fields, attribute
-selectors and lengths. It has only the names that this package or tests use. The tests compare every one of them
-with ``pymqi.CMQC`` and ``ibmmq.CMQC``.
+The table has completion and reason codes, options, flags, the special values of message descriptor fields, attribute selectors
+and lengths, as far as this package or its tests use them. Tests compare every constant with ``pymqi.CMQC`` and ``ibmmq.CMQC``.
 
-It needs no binding and has no logic.
+The module needs no binding and has no logic.
 """
 
 from __future__ import annotations
@@ -507,7 +506,7 @@ MQMO_MATCH_OFFSET = 0x00000010
 MQMO_MATCH_MSG_TOKEN = 0x00000020
 MQMO_NONE = 0x00000000
 
-# Outputs of MQGMO: one byte each, given here as that byte's number, as both bindings do
+# Output fields of MQGMO. Each is one byte. The constants are the byte's number, as in both bindings
 MQGS_NOT_IN_GROUP = ord(" ")
 MQGS_MSG_IN_GROUP = ord("G")
 MQGS_LAST_MSG_IN_GROUP = ord("L")
@@ -586,7 +585,7 @@ MQAT_UNIX = 6
 MQAT_QMGR = 7
 MQAT_USER = 25
 
-# Empty identifiers: 24 bytes, the message token 16
+# Empty identifiers of 24 bytes, and an empty message token of 16 bytes
 MQMI_NONE = bytes(24)
 MQCI_NONE = bytes(24)
 MQGI_NONE = bytes(24)
@@ -813,5 +812,5 @@ _REASON_NAMES: dict[int, str] = {
 
 
 def reason_name(reason: int) -> str:
-    """Return the ``MQRC_`` name of a reason code; ``"MQRC_<number>"`` for one that is not in this table."""
+    """Return the ``MQRC_`` name of a reason code, or ``"MQRC_<number>"`` if the code is not in this table."""
     return _REASON_NAMES.get(reason, f"MQRC_{reason}")

@@ -1,9 +1,9 @@
-"""Heartbeats: what both ends of a client's connection agree on, and after how much silence an end gives up the other one.
+"""Heartbeats: the settings that both ends of a client connection agree on, and the silence after which an end counts as dead.
 
 Source: IBM MQ, "HeartbeatInterval", "SharingConversations", "Default behavior of client-connection and server-connection
 channels", "Heartbeat interval", "Receive timeout" with APAR IT26614.
 
-Not here: sending them (``serve/line.py``, ``libmqm/wire.c``).
+``serve/line.py`` and ``libmqm/wire.c`` send the heartbeats.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _SHORT_S = 60
 
 @dataclass(frozen=True, slots=True)
 class Heartbeats:
-    """The heartbeats of a channel, of a client, or of both as agreed.
+    """The heartbeat settings of a channel or a client, or the settings that both have agreed on.
 
     Attributes:
-        interval_s: HBINT; 0 means that there are none.
-        conversations: SHARECNV. With 0 the queue manager sends heartbeats, and only while an MQGET waits; otherwise both ends
-            send them, whatever the application does.
+        interval_s: HBINT; 0 means that there are no heartbeats.
+        conversations: SHARECNV. With 0, only the queue manager sends heartbeats, and only while an MQGET waits. Otherwise both
+            ends send heartbeats at any time.
     """
 
     interval_s: int = 0
@@ -34,7 +34,7 @@ class Heartbeats:
 
     @property
     def silence_s(self) -> float:
-        """Seconds without any data until the other end counts as dead; infinite without heartbeats."""
+        """Seconds without data after which the other end counts as dead; infinite without heartbeats."""
         if not self.interval_s:
             return math.inf
         return 2.0 * self.interval_s if self.interval_s < _SHORT_S else self.interval_s + 60.0
@@ -44,9 +44,9 @@ NO_HEARTBEATS = Heartbeats()
 
 
 def agreed(client: Heartbeats, channel: Heartbeats) -> Heartbeats:
-    """Return what a client and its server-connection channel agree on.
+    """Return the heartbeat settings that a client and its server-connection channel agree on.
 
-    That is the larger interval, or 0 if one is 0, and the smaller number of conversations.
+    The agreed interval is the larger interval, or 0 if either is 0. The agreed number of conversations is the smaller number.
     """
     intervals = (client.interval_s, channel.interval_s)
     return Heartbeats(max(intervals) if all(intervals) else 0, min(client.conversations, channel.conversations))

@@ -1,7 +1,7 @@
-"""A container for values of rooms above, one of each type. The queue manager and each connection have one.
+"""A container for values whose types the queue manager does not know, at most one value of each type.
 
-``pubsub/`` keeps the subscriptions with the queue manager, ``callbacks/`` the callbacks with each connection. Queue manager and
-connection do not know these types.
+The queue manager and each connection have a container. ``pubsub/`` keeps the subscriptions in the queue manager's container, and
+``callbacks/`` keeps callbacks in each connection's container.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Part = TypeVar("Part")
 
 
 class Parts:
-    """Values by their type."""
+    """A container that maps a type to a value of that type."""
 
     __slots__ = ("_by_type",)
 
@@ -20,15 +20,15 @@ class Parts:
         self._by_type: dict[type, Any] = {}
 
     def add(self, part: object) -> None:
-        """Keep a value."""
+        """Keep a value under its type."""
         self._by_type[type(part)] = part
 
     def get(self, kind: type[Part]) -> Part:
-        """Return the value of a type; raises KeyError if none was added."""
+        """Return the value of a type; raise KeyError if there is none."""
         found: Part = self._by_type[kind]
         return found
 
     def get_or_make(self, kind: type[Part]) -> Part:
-        """Return the value of a type; make it if there is none yet."""
+        """Return the value of a type, and make it if there is none yet."""
         found: Part | None = self._by_type.get(kind)
         return self._by_type.setdefault(kind, kind()) if found is None else found

@@ -1,9 +1,9 @@
-"""Shows texts and objects of others safely in terminals, logs and tracebacks.
+"""Shows text from messages and peers safely in terminals and logs, and half-made objects in tracebacks.
 
-A line end in the text of a message or a peer would forge a line of a log, and an escape character controls the terminal.
+A line end in text from a message or a peer would forge a log line. An escape character would control the terminal.
 
-If a constructor fails, the half-made object is ``self`` in the frames of its error. A program that shows the locals of frames
-asks for its representation, and an error there would hide the first one.
+If a constructor fails, the half-made object is ``self`` in the frames of the traceback. A program that shows local variables
+calls ``repr`` on this object, and an error in ``__repr__`` would hide the constructor's error.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ def printable(text: str) -> str:
 
 
 class OneLine(logging.Formatter):
-    """Writes a log record as one line, and the lines of a traceback indented below it, so that none looks like a record."""
+    """A log formatter that writes a record as one line, and indents tracebacks below it, so that no text can forge a record."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        """As ``Formatter``."""
+        """Format the message as ``Formatter`` does, on one line."""
         return printable(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:
-        """As ``Formatter``."""
+        """Format the traceback as ``Formatter`` does, with indented lines."""
         return "\n".join(f"  {printable(line)}" for line in super().formatException(ei).splitlines())
 
 
 def even_half_made(shown: Callable[[_T], str]) -> Callable[[_T], str]:
-    """Return a ``__repr__`` that names the class only if something is missing."""
+    """Return a ``__repr__`` that calls ``shown``, and shows only the class name if an attribute is missing."""
 
     @wraps(shown)
     def show(self: _T) -> str:

@@ -1,10 +1,10 @@
 """The queue manager: connections, units of work, and the state that the verbs share.
 
-``QueueManager`` owns the lock under which every verb reads and changes memory. A commit writes to the disk without that lock,
-so other connections continue: it collects the messages, which no other connection sees yet, writes and fsyncs them, and then
-makes them visible.
+``QueueManager`` owns the lock under which every verb reads and changes memory. A commit writes to the disk without that lock, so
+that other connections continue. It collects the messages, which are still hidden from other connections, writes and fsyncs them,
+and then makes them visible.
 
-The verbs are in ``calls/``; ``serve/`` calls them. Not here: sockets.
+The verbs are in ``calls/``. ``serve/`` has the sockets and calls the verbs.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ _log = logging.getLogger(__name__)
 # MQINQ returns this: the level whose documentation this queue manager follows.
 COMMAND_LEVEL = 940
 VERSION = "09040000"
-# What MQCCSI_Q_MGR means to clients.
+# The CCSID that clients get for MQCCSI_Q_MGR.
 CCSID = 1208
 MAX_PRIORITY = 9
 _FIRST_HOBJ = 101
-# Half of the range of positions. Messages that do not lie in order of arrival lie before it, all others behind it.
+# Half of the range of positions. Messages in order of arrival have positions after it, all other messages before it.
 _MIDDLE = 1 << 55
 _LONGEST_MSG = 104_857_600
 _NO_ACCOUNTING_TOKEN, _NO_IDENTITY_DATA = bytes(32), b" " * 32
 
 
 class QueueManager:
-    """One queue manager: its objects, its connections, its store."""
+    """A queue manager: its objects, its connections, and its store."""
 
     def __init__(
         self,
@@ -72,11 +72,11 @@ class QueueManager:
         platform: Platform = Platform.UNIX,
         readings: Readings | None = None,
     ) -> None:
-        """Start with the data in ``data``, or create it. Raises StoreError.
+        """Start with the data in the directory ``data``, which is created if it is missing. Raises StoreError.
 
         Args:
             name: queue manager name, at most 48 characters.
-            data: directory for this queue manager alone.
+            data: a directory that no other queue manager uses.
             users: passwords by user. Other credentials are refused; an application without credentials is the administrator.
             platform: the rules that apply where platforms differ.
             readings: what the queue manager does where IBM's texts leave something open.
@@ -85,23 +85,23 @@ class QueueManager:
         self.platform = platform
         self.readings = readings or Readings()
         self.quiescing = False
-        # On z/OS; "" if it is in no group.
+        # Only on z/OS. Empty if the queue manager is in no group.
         self.queue_sharing_group = ""
-        # Set before the queue manager stops: no call waits any more.
+        # Set before the queue manager stops. From then on no call waits.
         self.stopping = threading.Event()
         self.lock = threading.RLock()
         self.store = Store(data, name)
         self.catalogue = Catalogue(self.store, platform, self.readings)
-        # The view of its cluster; set by ``serve/``.
+        # The cluster of the queue manager. ``serve/`` sets it.
         self.cluster: ClusterView = NoCluster(name, self.catalogue)
-        # Values of rooms above.
+        # Values that packages above this module keep.
         self.parts = Parts()
         self.connections: dict[bytes, Connection] = {}
         # The last SET CHLAUTH record of each channel; records are not enforced.
         self.channel_records: dict[str, dict[int, object]] = {}
         # The names of channels that an operator has stopped.
         self.stopped_channels: set[str] = set()
-        # Kind and name of objects that MQSC has defined, and that this queue manager does not have.
+        # Kind and name of objects that MQSC has defined, of kinds that this queue manager does not implement.
         self.set_aside: set[tuple[str, str]] = set()
         self.started = time.localtime()
         self._users = dict(users or {})
@@ -109,18 +109,18 @@ class QueueManager:
         self.identifiers = Identifiers(
             name, platform.product_identifier, begin_with_name=bool(self.readings[IDENTIFIERS_BEGIN_WITH_NAME])
         )
-        # Positions are used again after a restart, message tokens never are.
+        # Positions are used again after a restart. Message tokens are never used again.
         self.token_prefix = time.time_ns().to_bytes(8, "big")
         self._clock = (0, b"", b"")
         self._positions = itertools.count(self._restore_messages() + 1)
 
     def _restore_messages(self) -> int:
-        """Put the stored messages back on their queues; return the highest position."""
+        """Put the stored messages back on their queues, and return the highest position among them."""
         last = 0
         for stored in self.store.messages():
             queue = self.catalogue.get(stored.queue)
             if not isinstance(queue, Queue):
-                raise RuntimeError(f"the store holds messages of {stored.queue}, which is no local queue")
+                raise RuntimeError(f"the store holds messages of {stored.queue}, which is not a local queue")
             md = MessageDescriptor(stored.md)
             message = Message(
                 queue,
@@ -158,7 +158,7 @@ class QueueManager:
         heartbeats: Heartbeats = NO_HEARTBEATS,
         hang_up: Callable[[], None] | None = None,
     ) -> Connection:
-        """MQCONNX; ``heartbeats`` are those that the client asks for. Local bindings have no channel.
+        """Connect an application, as MQCONNX does; ``heartbeats`` are what the client asks for. Local bindings have no channel.
 
         Raises:
             Failed: MQRC_Q_MGR_QUIESCING, MQRC_Q_MGR_NAME_ERROR, MQRC_UNKNOWN_CHANNEL_NAME, MQRC_CHANNEL_NOT_AVAILABLE,
@@ -166,8 +166,8 @@ class QueueManager:
         """
         if self.quiescing:
             raise Failed(mq.MQRC_Q_MGR_QUIESCING)
-        # A blank name, or one with an asterisk, reaches whichever queue manager listens; a sharing group's name reaches one of
-        # its members (IBM MQ, "Examples of MQCONN calls", "MQCONN").
+        # A blank name or a name with an asterisk connects to the queue manager that listens. The name of a queue-sharing group
+        # connects to a member (IBM MQ, "Examples of MQCONN calls", "MQCONN").
         if not q_mgr_name.startswith("*") and q_mgr_name not in ("", self.name, self.queue_sharing_group):
             raise Failed(mq.MQRC_Q_MGR_NAME_ERROR)
         channel = self.catalogue.objects.of(Kind.CHANNEL).get(channel_name) if channel_name else {}
@@ -181,7 +181,7 @@ class QueueManager:
             if known is None or not hmac.compare_digest(known.encode(), password.encode()):
                 _log.info("user %s is unknown or gave another password", user)
                 raise Failed(mq.MQRC_NOT_AUTHORIZED)
-        # MCAUSER of the channel is the user of an application that gives no credentials.
+        # An application without credentials runs as the channel's MCAUSER.
         user = user or str(channel.get(pcf.MQCACH_MCA_USER_ID, "")).strip() or ADMINISTRATOR
         with self.lock:
             self.require(user, "QMGR", "", frozenset({"CONNECT"}))
@@ -210,7 +210,7 @@ class QueueManager:
         return connection
 
     def require(self, user: str, object_type: str, name: str, needed: frozenset[str]) -> None:
-        """Raise Failed with MQRC_NOT_AUTHORIZED unless a user has these authorities for an object."""
+        """Raise Failed with MQRC_NOT_AUTHORIZED if a user lacks one of these authorities for an object."""
         if self.platform is Platform.ZOS and "%" in name:
             return
         profile = Q_MGR_PROFILE if object_type == "QMGR" else name
@@ -224,7 +224,7 @@ class QueueManager:
             raise Failed(mq.MQRC_NOT_AUTHORIZED)
 
     def _client_check(self) -> int:
-        """Return CHCKCLNT of the authentication information that CONNAUTH names; MQCHK_NONE if CONNAUTH is blank."""
+        """Return CHCKCLNT from the AUTHINFO object that CONNAUTH names; MQCHK_NONE if CONNAUTH is blank."""
         name = self.catalogue.q_mgr_values[pcf.MQCA_CONN_AUTH]
         found = self.catalogue.objects.of(Kind.AUTH_INFO).get(str(name), {})
         check = found.get(pcf.MQIA_CHECK_CLIENT_BINDING, pcf.MQCHK_NONE)
@@ -232,7 +232,7 @@ class QueueManager:
         return check
 
     def disconnect(self, connection: Connection) -> Answer:
-        """MQDISC: commit an open unit of work (or what the reading says), then close all handles (IBM MQ, "MQDISC")."""
+        """Commit an open unit of work (or do what reading ``mqdisc`` chooses), then close all handles (IBM MQ, "MQDISC")."""
         answer = self.back_out(connection) if self.readings[MQDISC_BACKS_OUT] else self.commit(connection)
         self._close_handles(connection)
         with self.lock:
@@ -240,10 +240,10 @@ class QueueManager:
         return answer
 
     def drop(self, connection: Connection, hang_up: Callable[[], None] | None = None) -> None:
-        """Back out, and close all handles of an application that is gone without MQDISC, in the order of the reading.
+        """Back out and close all handles of an application that vanished without MQDISC. A reading chooses the order.
 
-        ``hang_up`` is called before a gap between the two, so that an application that still exists learns at once that its
-        connection is lost.
+        ``hang_up`` is called before a pause between the two steps, so that an application that still runs notices at once that
+        its connection is lost.
         """
         if self.readings[CLOSES_HANDLES_FIRST]:
             self._close_handles(connection)
@@ -269,7 +269,7 @@ class QueueManager:
         return next(self._hobjs)
 
     def release(self, handle: Handle) -> None:
-        """Take an open handle out of the counts of its queue. The handle that created a temporary dynamic queue deletes it."""
+        """Subtract a handle from its queue's open counts. Delete a temporary dynamic queue if this handle created the queue."""
         if handle.subscription is not None:
             handle.subscription.released()
         queue = handle.queue
@@ -289,33 +289,33 @@ class QueueManager:
         self.catalogue.discard(queue)
 
     def quiesce(self) -> None:
-        """Refuse new connections, and let calls with FAIL_IF_QUIESCING fail, waiting ones too."""
+        """Refuse new connections, and let calls with FAIL_IF_QUIESCING fail, also the calls that wait."""
         with self.lock:
             self.quiescing = True
             for queue in self.catalogue.queues():
                 queue.wake()
             for connection in self.connections.values():
-                # This tells event handlers, too, whose connections have no queue open.
+                # This reaches event handlers, too. Their connections have no open queue.
                 connection.waiter.wake()
 
     def why_quiescing(self, connection: Connection) -> int:
-        """Return MQRC_Q_MGR_QUIESCING or MQRC_CONNECTION_QUIESCING; MQRC_NONE if an application may go on."""
+        """Return MQRC_Q_MGR_QUIESCING, MQRC_CONNECTION_QUIESCING, or MQRC_NONE if the application is allowed to continue."""
         if self.quiescing:
             return mq.MQRC_Q_MGR_QUIESCING
         return mq.MQRC_CONNECTION_QUIESCING if connection.quiescing else mq.MQRC_NONE
 
     def fail_if_quiescing(self, connection: Connection, asked: int) -> None:
-        """Raise Failed if the queue manager quiesces, and ``asked``, the FAIL_IF_QUIESCING bits of the call, is not 0."""
+        """Raise Failed if the queue manager quiesces and the call asks to fail then. ``asked`` has its FAIL_IF_QUIESCING bits."""
         if asked and (reason := self.why_quiescing(connection)):
             raise Failed(reason)
 
     # --- units of work
 
     def unit_of_work(self, connection: Connection, messages: int = 1) -> UnitOfWork:
-        """Return the connection's unit of work, which has room for this many more messages; start one if there is none.
+        """Return the connection's unit of work, or start one. The unit of work has room for this many more messages.
 
         Raises:
-            Failed: MQRC_SYNCPOINT_LIMIT_REACHED (MAXUMSGS), MQRC_BACKED_OUT (it cannot be committed any more).
+            Failed: MQRC_SYNCPOINT_LIMIT_REACHED (MAXUMSGS), MQRC_BACKED_OUT (the unit of work cannot be committed any more).
         """
         if connection.unit_of_work is None:
             connection.unit_of_work = UnitOfWork()
@@ -328,13 +328,13 @@ class QueueManager:
         return connection.unit_of_work
 
     def doom(self, connection: Connection) -> None:
-        """Make MQCMIT back out the connection's unit of work, which is started if there is none."""
+        """Let the next MQCMIT back out the connection's unit of work. Start a unit of work if there is none."""
         if connection.unit_of_work is None:
             connection.unit_of_work = UnitOfWork()
         connection.unit_of_work.doomed = True
 
     def commit(self, connection: Connection) -> Answer:
-        """MQCMIT. After MQCC_OK, the unit of work is on disk and visible."""
+        """Commit the unit of work, as MQCMIT does. After MQCC_OK it is on disk and visible."""
         with self.lock:
             unit, connection.unit_of_work = connection.unit_of_work, None
         if unit is None:
@@ -362,7 +362,7 @@ class QueueManager:
         return mq.MQCC_OK, mq.MQRC_NONE, []
 
     def back_out(self, connection: Connection) -> Answer:
-        """MQBACK: puts vanish, gets return to their places with a backout count one higher, handles get their state back."""
+        """Back out: remove the puts, return the gets to their places with BackoutCount + 1, and restore the state of handles."""
         with self.lock:
             unit, connection.unit_of_work = connection.unit_of_work, None
         if unit is not None:
@@ -379,7 +379,7 @@ class QueueManager:
         try:
             self.store.give_back(moved)
         except sqlite3.Error:
-            # The messages themselves are safe; only their backout counts would be lower after a restart.
+            # The messages themselves are safe. Only their backout counts would be lower after a restart.
             _log.exception("backout counts of %d messages could not be written", len(unit.gets))
             moved = []
         with self.lock:
@@ -393,7 +393,7 @@ class QueueManager:
                 self.catalogue.discard(queue)
 
     def write_now(self, puts: Iterable[Message], gets: Iterable[Message]) -> None:
-        """Make a put or get outside syncpoint durable; raises Failed if the disk refuses the write."""
+        """Write a put or get outside syncpoint to the disk; raise Failed if the disk refuses the write."""
         try:
             self.store.commit(puts, gets)
         except sqlite3.OperationalError as error:
@@ -404,7 +404,7 @@ class QueueManager:
             raise Failed(mq.MQRC_RESOURCE_PROBLEM) from error
 
     def keep_state(self, connection: Connection, handle: Handle, direction: Direction, in_unit_of_work: bool) -> None:
-        """Keep the group state that MQBACK must restore, before a call changes it."""
+        """Save a handle's group state before a call changes it, because MQBACK must restore the state."""
         unit = connection.unit_of_work
         if unit is None:
             return
@@ -416,20 +416,20 @@ class QueueManager:
     # --- new values for messages
 
     def new_position(self, *, is_ordered: bool = True) -> int:
-        """Return the next place in order of arrival, or a place before all others."""
+        """Return the next position in order of arrival; if not ``is_ordered``, return a position before all others."""
         number = next(self._positions)
         return _MIDDLE + number if is_ordered else _MIDDLE - number
 
     def position_on(self, queue: Queue, msg_seq_number: int) -> int:
-        """Return a place for a message that is put on a queue."""
+        """Return the position of a message that is put on a queue."""
         return self.new_position(is_ordered=self.platform.is_ordered(queue.values[mq.MQIA_INDEX_TYPE], msg_seq_number))
 
     def new_serial(self) -> bytes:
-        """See ``Identifiers.serial``."""
+        """Return a new serial number; see ``Identifiers.serial``."""
         return self.identifiers.serial()
 
     def new_identifier(self) -> bytes:
-        """See ``Identifiers.identifier``."""
+        """Return a new identifier; see ``Identifiers.identifier``."""
         return self.identifiers.identifier()
 
     def put_date_and_time(self) -> tuple[bytes, bytes]:
@@ -441,15 +441,15 @@ class QueueManager:
         return self._clock[1], self._clock[2]
 
     def token(self, message: Message) -> bytes:
-        """Return the message token, 16 bytes, which identifies the message as long as the queue manager runs."""
+        """Return the 16 bytes of the message token, which identifies a message until the queue manager ends."""
         return self.token_prefix + message.position.to_bytes(8, "big")
 
     def position(self, token: bytes) -> int:
-        """Return the position of the message with this token; -1, which no message has, for a token from before a restart."""
+        """Return the position of the message with this token; for a token from before a restart -1, which no message has."""
         return int.from_bytes(token[8:], "big") if token[:8] == self.token_prefix else -1
 
     def mark_interval_ms(self) -> int:
-        """Return MARKINT, or MQMMBI_UNLIMITED."""
+        """Return the queue manager's MARKINT in milliseconds, or MQMMBI_UNLIMITED."""
         interval = self.catalogue.q_mgr_values[mq.MQIA_MSG_MARK_BROWSE_INTERVAL]
         assert isinstance(interval, int)
         return interval
@@ -461,22 +461,22 @@ class QueueManager:
         return limit
 
     def default_identity_context(self, connection: Connection, md: MessageDescriptor) -> None:
-        """Set the identity context: the user who sent the message."""
+        """Set a message's identity context to the user who sends the message."""
         md.user_identifier = connection.user_field
         md.accounting_token = _NO_ACCOUNTING_TOKEN
         md.appl_identity_data = _NO_IDENTITY_DATA
 
     def default_origin_context(self, connection: Connection, md: MessageDescriptor) -> None:
-        """Set the origin context: the application that put the message, and when."""
+        """Set a message's origin context: the application that puts the message, and the time."""
         md.put_appl_type = mq.MQAT_UNIX
         md.put_appl_name = connection.appl_name_field
         md.put_date, md.put_time = self.put_date_and_time()
         md.appl_origin_data = b" " * 4
 
     def name_bytes(self) -> bytes:
-        """Return the name in the form of structures."""
+        """Return the queue manager's name as padded bytes, as in structures."""
         return name_field(self.name)
 
     def close(self) -> None:
-        """Close the store. There must be no connections any more."""
+        """Close the store. All connections must have ended."""
         self.store.close()

@@ -1,12 +1,12 @@
-"""Readings: what this queue manager does where IBM's texts leave a behaviour open, or where queue managers may differ.
+"""Readings: choices of what this queue manager does where IBM's documentation leaves a behaviour open or queue managers differ.
 
-A reading has a name and values. The first value is the default: what IBM's text says, or otherwise what this project assumes.
-Tests and fault campaigns start a queue manager with another value, to show that their results do not depend on it::
+A reading has a name and values. The first value is the default: IBM's documented behaviour, or this project's assumption. Tests
+and fault campaigns start queue managers with other values, to show that their results do not depend on the reading::
 
     EmbeddedQueueManager(readings={"curdepth": "counts uncommitted gets"})
-    EmbeddedQueueManager(answers="first-contact.json")  # as a queue manager did that ``make first-contact`` ran against
+    EmbeddedQueueManager(answers="first-contact.json")  # the behaviour that ``make first-contact`` has recorded
 
-This module has the table. Code that depends on a reading asks for the meaning of the chosen value:
+This module has the table of readings. Code that depends on a reading looks up the meaning of the chosen value:
 ``q_mgr.readings[CURDEPTH_COUNTS_GETS]``.
 """
 
@@ -27,12 +27,12 @@ CLEANUP_GAP_S = 0.05
 
 
 class ReadingError(ValueError):
-    """There is no such reading, or the reading has no such value; the message lists the existing ones."""
+    """There is no such reading, or the reading has no such value. The message lists the existing ones."""
 
 
 @dataclass(frozen=True)
 class Value(Generic[T]):
-    """One value of a reading: its name, its meaning to the code, and what the queue manager then does."""
+    """A value of a reading: its name, its meaning to the code, and the queue manager's behaviour with this value."""
 
     name: str
     means: T
@@ -41,7 +41,7 @@ class Value(Generic[T]):
 
 @dataclass(frozen=True, eq=False)
 class Reading(Generic[T]):
-    """A name for the open question, the source that leaves it open, and the values, the default first."""
+    """A behaviour that IBM's documentation leaves open: a name, the source that leaves it open, and values, the default first."""
 
     name: str
     source: str
@@ -281,17 +281,17 @@ READINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 class Readings:
-    """The readings that one queue manager follows."""
+    """The values that one queue manager uses, one for each reading."""
 
     def __init__(self, chosen: Mapping[str, str] | None = None, *, cleanup_gap_s: float = CLEANUP_GAP_S) -> None:
-        """Choose values by name; the other readings have their default.
+        """Choose values by name. The readings that are not named have their default.
 
         Args:
             chosen: values by names of readings.
-            cleanup_gap_s: seconds between closing the handles and backing out; only with "closes handles, then backs out".
+            cleanup_gap_s: seconds between closing the handles and backing out, if "closes handles, then backs out" is chosen.
 
         Raises:
-            ReadingError: no such reading or value.
+            ReadingError: there is no such reading or value.
         """
         self.chosen = dict(chosen or {})
         self.cleanup_gap_s = cleanup_gap_s
@@ -312,19 +312,18 @@ class Readings:
         }
 
     def __getitem__(self, reading: Reading[T]) -> T:
-        """Return what the chosen value of a reading means."""
+        """Return the meaning of the value that is chosen for a reading."""
         means: T = self._means[reading.name]
         return means
 
 
 def chosen_by(pairs: Iterable[str]) -> dict[str, str]:
-    """Return the readings of a command line, by name. An argument is ``NAME=VALUE``, or ``@FILE`` for a file of recorded
-    readings.
+    """Return the values that command-line arguments choose, by name of the reading.
 
-    A value on the command line overrides one of a file.
+    An argument is ``NAME=VALUE``, or ``@FILE`` for a file of ``make first-contact``. ``NAME=VALUE`` overrides the file.
 
     Raises:
-        ReadingError: there is no such reading or value, a reading has two values, or the file is no record.
+        ReadingError: there is no such reading or value, a reading has two values, or the file has another form.
     """
     recorded: dict[str, str] = {}
     chosen: dict[str, str] = {}
@@ -341,12 +340,12 @@ def chosen_by(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def recorded_in(file: Path | str) -> dict[str, str]:
-    """Return the readings that a queue manager followed, by name, from the JSON of ``make first-contact``.
+    """Return the values that ``make first-contact`` has recorded of a queue manager in a JSON file, by name of the reading.
 
-    A reading that was not seen is left out, so it has its default.
+    A reading that was not observed is left out, so its default applies.
 
     Raises:
-        ReadingError: the file cannot be read, or is no such record; a reading has several values, or an unknown one.
+        ReadingError: the file cannot be read or has another form, or a reading has several values or an unknown value.
     """
     try:
         found = json.loads(Path(file).read_text(encoding="utf-8"))["readings"]
@@ -357,12 +356,14 @@ def recorded_in(file: Path | str) -> dict[str, str]:
         raise ReadingError(f"{file} is not JSON: {error}") from error
     except (AttributeError, KeyError, TypeError):
         raise ReadingError(
-            f'{file} has no "readings" with values by names: it is no record of a first contact'
+            f'{file} has no "readings" with values by names: it is not a file of make first-contact'
         ) from None
     chosen = {}
     for name, values in followed.items():
         if len(values) > 1:
-            raise ReadingError(f"{file}: reading {name!r} has several values: {_quoted(values)}. Keep the right one")
+            raise ReadingError(
+                f"{file}: reading {name!r} has several values: {_quoted(values)}. Keep only the right value"
+            )
         if values:
             chosen[name] = values[0]
     return Readings(chosen).chosen

@@ -1,10 +1,10 @@
-"""Names that lead to another queue manager, and the transmission queue on which its messages wait for a channel.
+"""Resolves names of queues on other queue managers to the transmission queue where messages wait for a channel.
 
-The way to a queue manager is the transmission queue that a definition names, else the local queue of its name, else the
-cluster, else DEFXMITQ. Whether the queue exists there is not asked: only the other queue manager can find out.
+The way to a queue manager is the transmission queue that a definition names, else the local queue with the queue manager's name,
+else the cluster, else DEFXMITQ. Only the other queue manager can check that the queue exists.
 
 Source: IBM MQ, "Name resolution", "Opening remote queues", "XmitQName", reason codes 2086, 2087, 2091, 2092, 2184, 2196 to
-2199. Not here: cluster queues and their instances (``cluster/routing.py``).
+2199. ``cluster/routing.py`` resolves cluster queues.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ CLUSTER_TRANSMISSION_QUEUE = "SYSTEM.CLUSTER.TRANSMIT.QUEUE"
 
 @dataclass(frozen=True, slots=True)
 class TransmissionQueue:
-    """The way by one transmission queue, which belongs to no cluster."""
+    """The way to a queue manager through a transmission queue that belongs to no cluster."""
 
     queue: Queue
 
     def choose(self, queue_name: str) -> str:  # noqa: ARG002 - as Instances has it
-        """Raise Failed: there are no instances to choose from."""
+        """Raise Failed, because there are no instances to choose from."""
         raise Failed(mq.MQRC_NO_DESTINATIONS_AVAILABLE)
 
     def target(self, queue_name: str, q_mgr_name: str, bound: Bound) -> Target:
-        """Return the target; raises Failed with MQRC_PUT_INHIBITED if the transmission queue refuses puts."""
+        """Return the target of a message; raise Failed with MQRC_PUT_INHIBITED if the transmission queue refuses puts."""
         if self.queue.values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
             raise Failed(mq.MQRC_PUT_INHIBITED)
         return Target(self.queue, queue_name, q_mgr_name, bound, "")
@@ -46,7 +46,7 @@ class TransmissionQueue:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The way to another queue manager: its name, the queue on which messages wait, and a function that makes their targets."""
+    """The way to another queue manager: its name, the transmission queue, and the object that returns targets of messages."""
 
     q_mgr_name: str
     queue: Queue
@@ -54,11 +54,11 @@ class Way:
 
     @property
     def is_of_cluster(self) -> bool:
-        """Whether the way leads through the cluster."""
+        """Whether the messages go through the cluster."""
         return not isinstance(self.instances, TransmissionQueue)
 
     def route(self, name: str, options: int, definition: Definition | None = None) -> Route:
-        """Return the route to a queue there; ``definition``: the remote queue or alias that was opened.
+        """Return the route to a queue of that queue manager. ``definition`` is the remote queue or alias that was opened.
 
         Raises:
             Failed: MQRC_OPTION_NOT_VALID_FOR_TYPE.
@@ -72,16 +72,16 @@ class Way:
 
 
 class Ways:
-    """The ways to other queue managers that one queue manager knows. Methods are called under its lock."""
+    """The ways to other queue managers that a queue manager knows. Callers hold this queue manager's lock."""
 
     def __init__(self, here: str, catalogue: Catalogue, in_cluster: Callable[[str], Way | None]) -> None:
-        """``in_cluster`` returns the way to a member of the cluster, None for any other name."""
+        """Set up the ways; ``in_cluster`` returns the way to a cluster member, and None for any other name."""
         self._here = here
         self._catalogue = catalogue
         self._in_cluster = in_cluster
 
     def to(self, q_mgr_name: str) -> Way | None:
-        """Return the way to the queue manager of ObjectQMgrName, which may be an alias; None for this queue manager.
+        """Return the way to the queue manager that ObjectQMgrName names, perhaps by an alias; None for this queue manager.
 
         Raises:
             Failed: there is no way.
@@ -99,7 +99,7 @@ class Ways:
         return None if meant in ("", self._here) else self._to(meant, found)
 
     def of(self, remote: Definition) -> Way:
-        """Return the way of a remote queue that was opened by its name; raises Failed."""
+        """Return the way for a remote queue that was opened by its own name. Raises Failed."""
         meant = _name(remote.values, mq.MQCA_REMOTE_Q_MGR_NAME)
         if not _name(remote.values, mq.MQCA_REMOTE_Q_NAME):
             raise Failed(mq.MQRC_REMOTE_Q_NAME_ERROR)
@@ -108,7 +108,7 @@ class Ways:
         return self._to(meant, remote)
 
     def route(self, name: str, options: int) -> Route | None:
-        """Return the route of a remote queue, or of an alias of one; None for any other name. Raises Failed."""
+        """Return the route to a remote queue, or through an alias of a remote queue; None for any other name. Raises Failed."""
         named = self._catalogue.get(name)
         remote = named
         if isinstance(named, Definition) and named.type == ALIAS:
@@ -119,7 +119,7 @@ class Ways:
         return self.of(remote).route(_name(remote.values, mq.MQCA_REMOTE_Q_NAME), options, named)
 
     def _to(self, q_mgr_name: str, definition: Definition | None = None) -> Way:
-        """Return the way to a queue manager of this name; ``definition``: the remote queue or alias that names it."""
+        """Return the way to a queue manager. ``definition`` is the remote queue or alias that names it."""
         if definition is not None and (name := _name(definition.values, mq.MQCA_XMIT_Q_NAME)):
             of_definition = (mq.MQRC_UNKNOWN_XMIT_Q, mq.MQRC_XMIT_Q_TYPE_ERROR, mq.MQRC_XMIT_Q_USAGE_ERROR)
             return self._by(q_mgr_name, name, *of_definition)
@@ -137,7 +137,7 @@ class Ways:
         return self._by(q_mgr_name, name, *of_q_mgr)
 
     def _by(self, q_mgr_name: str, name: str, unknown: int, other_type: int, other_usage: int) -> Way:
-        """Return the way by the transmission queue of this name; raises Failed with one of these reason codes."""
+        """Return the way through the transmission queue with this name. Raises Failed with one of these reason codes."""
         queue = self._catalogue.get(name)
         if queue is None:
             raise Failed(unknown)
@@ -149,5 +149,5 @@ class Ways:
 
 
 def _name(values: Mapping[int, Value], selector: int) -> str:
-    """Return a name among the attributes of an object; "" if it is blank."""
+    """Return the name in an attribute of an object, or "" if the attribute is blank."""
     return str(values[selector]).strip()

@@ -250,7 +250,7 @@ def test_exec_says_by_its_exit_code_that_its_program_was_killed_or_not_started(t
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     _, _, said = execute("--mqsc", pipe, "--", "true")
-    assert f"{pipe} is not a regular file. Write the commands to a file, and name that" in " ".join(said.split())
+    assert f"{pipe} is not a regular file. Write the commands to a file, and give its name" in " ".join(said.split())
 
 
 @pytest.mark.embedded

@@ -1,3 +1,3 @@
 """Administration: MQSC command files, PCF commands and the command server that answers them.
 
-No room beneath imports this one. ``serve/`` wires it in."""
+No package of a lower layer imports this package. ``serve/`` starts the command server."""

@@ -1,13 +1,13 @@
 """The command server: a program inside the queue manager that answers PCF commands.
 
-The command server gets requests from its queue, and puts responses on the queue that each request names. It uses the verbs of
-applications, in a thread and with a connection of its own. It logs and drops a request that it cannot answer, and continues.
+The command server gets requests from its queue, and puts responses on the queue that each request names. It uses the same verbs
+as applications, in its own thread and with its own connection. It logs and drops a request that it cannot answer.
 
-Not here: what commands do (``commands/``), the format of messages (``pcf.py``).
+``commands/`` carries out the commands, ``pcf.py`` reads and writes the messages.
 
 Source: IBM MQ, "Responses", "Standard responses", "The message descriptor of a PCF command message". Commands of type
-MQCFT_COMMAND_XR get standard responses too, as from queue managers on Multiplatforms; on z/OS there are extended responses only
-(IBM MQ, "Extended responses"): an item for each row, or a message that says what is wrong, and then a summary.
+MQCFT_COMMAND_XR get standard responses, too, as from queue managers on Multiplatforms. On z/OS there are only extended responses
+(IBM MQ, "Extended responses"): an item for each row, or a message that explains the error, and then a summary.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from mqembedded.wire.structures import MD_V1, NO_ID, MessageDescriptor, name_fie
 _log = logging.getLogger(__name__)
 
 _APPL_NAME = "command server"
-# The forms of PCF messages: of this package, and of z/OS.
+# The forms of PCF messages: this package's form, and the form of z/OS.
 _NATIVE, _EBCDIC = ("<", 819), (">", 500)
 _LONGEST_COMMAND = 104_857_600
 # Seconds to wait if the command queue cannot be read, for example because gets are inhibited.
@@ -49,7 +49,7 @@ _PMO = struct.pack("<4sii", b"PMO ", 1, mq.MQPMO_NO_SYNCPOINT).ljust(128, b"\0")
 
 
 class _Waiter:
-    """Sleeps until a request comes, or until the queue manager stops."""
+    """A waiter that sleeps until a request comes, or until the queue manager stops."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -70,7 +70,7 @@ class _Waiter:
 
 
 class CommandServer:
-    """Answers commands from ``start`` to ``stop``."""
+    """The program that answers PCF commands from ``start`` to ``stop``."""
 
     def __init__(self, q_mgr: QueueManager) -> None:
         self._q_mgr = q_mgr
@@ -79,7 +79,7 @@ class CommandServer:
         self._refused = mq.MQRC_NONE
 
     def start(self) -> None:
-        """Open the command queue, before any application can, and start. Raises Failed if the queue cannot be opened."""
+        """Open the command queue before any application can, and start; raise Failed if the queue cannot be opened."""
         connection = self._q_mgr.connect_program(self._waiter, _APPL_NAME)
         od = _descriptor(self._q_mgr.platform.command_queue, "")
         _, _, opened = opening.open_object(self._q_mgr, connection, od, mq.MQOO_INPUT_EXCLUSIVE)
@@ -87,7 +87,7 @@ class CommandServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop after the current command. Afterwards the command server does not use the queue manager's store."""
+        """Stop after the current command. The command server then does not use the queue manager's store any more."""
         self._waiter.stop()
         if self._thread is not None:
             self._thread.join()
@@ -104,7 +104,7 @@ class CommandServer:
             self._q_mgr.drop(connection)
 
     def _serve_one(self, connection: Connection, hobj: int) -> None:
-        """Wait for a request and answer it. Raises ConnectionGone when the queue manager stops."""
+        """Wait for a request and answer it; raise ConnectionGone when the queue manager stops."""
         try:
             got = getting.get(self._q_mgr, connection, hobj, _ANY_MESSAGE, _GMO, _LONGEST_COMMAND)[2]
         except Failed as failed:
@@ -128,7 +128,7 @@ class CommandServer:
                 responses = [convert_pcf(each, _NATIVE, _EBCDIC) or each for each in responses]
             self._reply(connection, request, responses)
         except Exception:
-            # After a bug here the next program must still get its answer.
+            # After a bug, the command server must still answer the next program.
             _log.exception("a command of %d bytes from %s is dropped", len(data), text_field(request.put_appl_name))
 
     def _answer(self, request: MessageDescriptor, data: bytes) -> list[bytes]:
@@ -175,7 +175,7 @@ class CommandServer:
             return permission.visible(self._q_mgr, header.command, checked, rows)
 
     def _extended(self, command: int, rows: list[Row], reason: int) -> list[bytes]:
-        """Return one set of extended responses, which ends with a summary."""
+        """Return the extended responses to a command, which end with a summary."""
         of_set = [
             pcf.byte_string(cf.MQBACF_RESPONSE_ID, self._q_mgr.new_identifier()),
             pcf.string(cf.MQCACF_RESPONSE_Q_MGR_NAME, self._q_mgr.name, mq.MQ_Q_MGR_NAME_LENGTH),
@@ -202,7 +202,7 @@ class CommandServer:
 
 
 def _built(messages: Sequence[tuple[int, int, Row]], command: int, version: int = cf.MQCFH_VERSION_1) -> list[bytes]:
-    """Return response messages, given the type, the reason code and the parameters of each."""
+    """Return response messages from each message's type, reason code and parameters."""
     return [
         pcf.build(
             Header(
@@ -221,7 +221,7 @@ def _built(messages: Sequence[tuple[int, int, Row]], command: int, version: int 
 
 
 def _reply_descriptor(request: MessageDescriptor, platform: Platform) -> bytes:
-    """Return the MQMD of a response, with identifiers, expiry and discard option as the request's Report asks."""
+    """Return the MQMD of a response, with the identifiers, expiry and discard option that the request's Report asks for."""
     report = request.report
     msg_id = request.msg_id if report & mq.MQRO_PASS_MSG_ID else NO_ID
     correl_id = request.correl_id if report & mq.MQRO_PASS_CORREL_ID else request.msg_id
@@ -255,7 +255,7 @@ def _reply_descriptor(request: MessageDescriptor, platform: Platform) -> bytes:
 
 
 def _descriptor(q_name: str, q_mgr_name: str) -> bytes:
-    """Return an MQOD of a queue."""
+    """Return the MQOD for a queue."""
     return struct.pack("<4sii48s48s48s12s", b"OD  ", 1, mq.MQOT_Q, name_field(q_name), name_field(q_mgr_name), b"", b"")
 
 

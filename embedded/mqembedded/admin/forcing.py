@@ -1,11 +1,11 @@
-"""Changes of an open queue: which of them need FORCE, and which handles they end.
+"""Changes of an open queue: the changes that need FORCE, and the handles that become invalid.
 
-Applications do not notice most changes. But a change of the queue that a name leads to, of USAGE, or to NOSHARE makes handles
-invalid: calls with them end with MQRC_OBJECT_CHANGED. Such a command is refused without FORCE. REFRESH CLUSTER discards what is
-known about other members, so handles that lead to them become invalid, too.
+Applications do not notice most changes. But handles become invalid if a command changes the queue that their name leads to, or
+USAGE, or sets NOSHARE. Calls with invalid handles end with MQRC_OBJECT_CHANGED. Such a command is refused without FORCE. REFRESH
+CLUSTER discards all information about other members, so handles that lead to other members become invalid, too.
 
-Source: IBM MQ, "ALTER queues", "Forcing changes to queue properties", "MQOPEN", reason code 2041, "REFRESH CLUSTER".
-Unverified: that an MQGET that waits ends at once; that RNAME, RQMNAME and XMITQ are alike.
+Source: IBM MQ, "ALTER queues", "Forcing changes to queue properties", "MQOPEN", reason code 2041, "REFRESH CLUSTER". Unverified:
+a waiting MQGET ends at once; RNAME, RQMNAME and XMITQ have the same effect.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mqembedded.objects.others import CatalogueError
 from mqembedded.queue_manager import QueueManager
 from mqembedded.wire import pcf_constants as pcf
 
-# Attributes that say where a name leads. They count if they are given, even with the old value.
+# The attributes that decide where a name leads. A command that gives them is a change, even with the old value.
 _LEADS_TO = {
     ALIAS: {mq.MQCA_BASE_Q_NAME},
     REMOTE: {mq.MQCA_REMOTE_Q_NAME, mq.MQCA_REMOTE_Q_MGR_NAME, mq.MQCA_XMIT_Q_NAME},
@@ -28,7 +28,7 @@ _LEADS_TO = {
 
 
 def alter(q_mgr: QueueManager, kind: int, name: str, values: Mapping[int, Value], *, force: bool) -> None:
-    """Change attributes of a queue; raises CatalogueError, also MQRCCF_OBJECT_OPEN_FORCE."""
+    """Change attributes of a queue. Raises CatalogueError, perhaps with MQRCCF_OBJECT_OPEN_FORCE."""
     ends = _ended_by(q_mgr, kind, name, values)
     ended = [handle for handle in _handles(q_mgr) if ends(handle)]
     queue = q_mgr.catalogue.get(name)
@@ -43,7 +43,7 @@ def alter(q_mgr: QueueManager, kind: int, name: str, values: Mapping[int, Value]
 
 
 def refresh_cluster(q_mgr: QueueManager) -> None:
-    """End the handles that lead to other members of the cluster."""
+    """Make the handles that lead to other members of the cluster invalid."""
     _end(handle for handle in _handles(q_mgr) if handle.route is not None)
 
 

@@ -1,13 +1,13 @@
-"""Reading MQSC: the command files that define the queue manager's objects.
+"""Reads MQSC commands, such as the files that define the queue manager's objects.
 
-Tables list the commands that are carried out, and those that are read and set aside: listeners, services, channel
-authentication records, other types of channels and of authentication information. IBM MQ needs these, and one file must serve
-both. Any other command is an error that names its line. Start-up files and ``mqembedded mqsc`` are read alike. Not here:
-carrying out commands (``mqsc_commands.py``, ``commands/display.py``).
+Tables list the commands that are carried out, and the commands that are read but have no effect: listeners, services, channel
+authentication records, other types of channels and of authentication information. IBM MQ needs these commands, and the same file
+must work for both. Any other command is an error that names its line. Start-up files and ``mqembedded mqsc`` use the same syntax.
+``mqsc_commands.py`` and ``commands/display.py`` carry out the commands.
 
-Syntax as in IBM MQ, "Building command scripts": a command continues on the next line after ``+`` (leading blanks of that line
-are dropped) or ``-`` (they are kept); ``*`` in the first column starts a comment; names in quotes keep their case, others are
-folded to upper case; ``;`` ends a command. END ends the text (IBM MQ, "Using MQSC commands interactively").
+The syntax is that of IBM MQ, "Building command scripts". A command continues on the next line after ``+`` (the next line's
+leading blanks are dropped) or ``-`` (they are kept). ``*`` in the first column starts a comment. Names in quotes keep their case,
+other names become upper case. ``;`` ends a command. END ends the text (IBM MQ, "Using MQSC commands interactively").
 """
 
 from __future__ import annotations
@@ -59,32 +59,32 @@ _CARRIED_OUT = {
     *_each("STOP", "CONN"),
     *_each("SET DELETE", "AUTHREC"),
 }
-# Kinds with objects here, then kinds without.
+# First the kinds of objects that exist here, then the kinds that do not.
 _DISPLAYED = _each(
     "DISPLAY",
     "QUEUE QLOCAL QMODEL QALIAS QREMOTE QSTATUS QCLUSTER CLUSQMGR QMGR QMSTATUS CHANNEL CHSTATUS NAMELIST PROCESS CONN TOPIC SUB "
     "SBSTATUS TPSTATUS AUTHINFO AUTHREC",
 ) | _each("DISPLAY", "LISTENER LSSTATUS SERVICE SVSTATUS CHLAUTH COMMINFO POLICY")
 _NAMELESS = {"QMGR", "QMSTATUS", "AUTHREC", "SECURITY", "CHINIT", "CMDSERV"}
-# Of each kind only the first type exists here. The others are set aside.
+# Of each kind, only the first type exists here. Commands for the other types have no effect.
 _TYPES = {
     "CHANNEL": ("CHLTYPE", "SVRCONN", "SDR SVR RCVR RQSTR CLNTCONN CLUSSDR CLUSRCVR MQTT AMQP".split()),
     "AUTHINFO": ("AUTHTYPE", "IDPWOS", "IDPWLDAP CRLLDAP OCSP".split()),
 }
-# A comma separates parameters like a blank.
+# A comma separates parameters as a blank does.
 _TOKEN = re.compile(r"[\s,]*(?:(?P<word>[A-Za-z0-9_$#%./*-]+)|(?P<open>\()|(?P<close>\)))")
 _BETWEEN = re.compile(r"[ \t,]*")
-# The text inside parentheses; further parentheses in it must be quoted.
+# The text inside parentheses. Further parentheses in it must be quoted.
 _INSIDE = re.compile(r"(?:[^')]|'[^']*')*")
 _ITEM = re.compile(r"\s*'(?:[^']|'')*'\s*|[^',]+")
 _LIST = re.compile(rf"(?:{_ITEM.pattern})(?:,(?:{_ITEM.pattern}))*")
-# The value of an attribute with a password, which errors do not show.
+# The values of attributes with passwords. Errors do not show them.
 _SECRETS = re.compile(r"(?<=LDAPPWD|KEYRPWD|INITKEY|SSLCRYP|ASSWORD)\s*\(.*", re.IGNORECASE)
 _OUTSIDE_QUOTES = re.compile(r"'[^']*'|[^']+")
 
 
 class MQSCError(Exception):
-    """A command that cannot be read or carried out; the message names the line, and ``why`` says the rest."""
+    """A command cannot be read or carried out. The message names the line, and ``why`` has the rest of the message."""
 
     def __init__(self, why: str, line: int = 0) -> None:
         super().__init__(f"line {line}: {why}" if line else why)
@@ -93,7 +93,7 @@ class MQSCError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command. ``parameters`` maps keywords in upper case to their text, "" for a keyword without value."""
+    """An MQSC command. ``parameters`` maps upper-case keywords to their texts, or to "" for a keyword without a value."""
 
     verb: str
     kind: str
@@ -104,17 +104,17 @@ class Command:
 
     @property
     def is_of_cluster(self) -> bool:
-        """Whether the command is about a cluster channel."""
+        """Whether the command concerns a cluster channel."""
         return self.parameters.get("CHLTYPE") in ("CLUSSDR", "CLUSRCVR")
 
 
 def parse(text: str) -> list[Command]:
-    """Return the commands of a text, in order; raises MQSCError."""
+    """Return the commands in a text, in order. Raises MQSCError."""
     return [_command(line, statement) for line, statement in statements(text)]
 
 
 def decoded(raw: bytes) -> str:
-    """Return the text of a file in UTF-8, with or without a byte order mark; raises MQSCError."""
+    """Return the text of a UTF-8 file, with or without a byte order mark. Raises MQSCError."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise MQSCError("the text is UTF-16; convert it to UTF-8", 1)
     try:
@@ -125,7 +125,7 @@ def decoded(raw: bytes) -> str:
 
 
 def statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield every command before END as (number of its first line, text)."""
+    """Yield each command before END, as the number of its first line and its text."""
     for line, statement in _all_statements(text):
         if statement.strip().upper() == "END":
             return
@@ -144,8 +144,7 @@ def _all_statements(text: str) -> Iterator[tuple[int, str]]:
         body = line[:-1] if more else line
         gathered += body.lstrip() if gathered.endswith("\0") else body
         if more:
-            # A character that cannot be typed marks the end of the line: after + the leading blanks of the next line are
-            # dropped.
+            # A character that cannot be typed marks the line end after +, so that the next line's leading blanks are dropped.
             gathered += "\0" if line.endswith("+") else "\1"
             continue
         yield from ((first, part) for part in _split(gathered) if part.strip())
@@ -159,14 +158,14 @@ def _plain(text: str) -> str:
 
 
 def _split(gathered: str) -> list[str]:
-    """Split at semicolons outside quotes: those with an even number of quotes behind them."""
+    """Split at semicolons outside quotes. After such a semicolon there is an even number of quotes."""
     between = _plain(gathered).split("'")
     between[::-2] = [text.replace(";", "\0") for text in between[::-2]]
     return "'".join(between).split("\0")
 
 
 class _Reader:
-    """Reads the tokens of one command."""
+    """A reader of the tokens in a command."""
 
     def __init__(self, line: int, text: str) -> None:
         self.line, self.text, self.at = line, text, 0
@@ -186,7 +185,7 @@ class _Reader:
         return match["word"].upper()
 
     def value(self) -> str | None:
-        """Return the text in the parentheses that follow, or None if there are none."""
+        """Return the text in the parentheses that follow, or None if no parentheses follow."""
         match = _TOKEN.match(self.text, self.at)
         if not match or match["open"] is None:
             return None
@@ -202,7 +201,7 @@ class _Reader:
 
 
 def _unquoted(inside: str) -> str:
-    """Return the text inside parentheses: quoted text unchanged, other text in upper case, the items of a list with commas."""
+    """Return the text in parentheses. Quoted text is unchanged, other text in upper case, and list items are joined by commas."""
     if _LIST.fullmatch(inside):
         items = (item[0].strip() for item in _ITEM.finditer(inside))
         return ",".join(i[1:-1].replace("''", "'") if i.startswith("'") else i.upper() for i in items)
@@ -210,7 +209,7 @@ def _unquoted(inside: str) -> str:
 
 
 def _is_of_another_type(reader: _Reader, verb: str, kind: str, parameters: dict[str, str]) -> bool:
-    """Whether a command is about a type of channel or authentication information that is not here."""
+    """Whether a command concerns a type of channel or authentication information that does not exist here."""
     if kind not in _TYPES or verb not in _DEFINING:
         return False
     keyword, here, others = _TYPES[kind]
@@ -237,7 +236,7 @@ def _command(line: int, text: str) -> Command:
         if keyword in parameters:
             raise reader.error(f"{keyword} is given twice")
         if "NO" + keyword in parameters or keyword.removeprefix("NO") in parameters:
-            raise reader.error(f"{keyword} contradicts what is given before")
+            raise reader.error(f"{keyword} contradicts an earlier parameter")
         parameters[keyword] = reader.value() or ""
     is_set_aside = (verb, kind) in _SET_ASIDE or _is_of_another_type(reader, verb, kind, parameters)
     if not is_set_aside and (verb, kind) not in _CARRIED_OUT | _DISPLAYED:

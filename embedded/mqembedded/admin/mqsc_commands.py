@@ -1,6 +1,6 @@
-"""Carrying out MQSC commands: turns keywords and values into calls of the catalogue.
+"""Carries out MQSC commands: turns keywords and values into calls of the catalogue.
 
-Not here: the syntax (``mqsc.py``), the meaning of defining or deleting an object (``catalogue.py``, ``objects/others.py``).
+``mqsc.py`` has the syntax. ``catalogue.py`` and ``objects/others.py`` define and delete the objects.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ _KINDS = {
     "PROCESS": Kind.PROCESS,
     "TOPIC": Kind.TOPIC,
 }
-# Keywords for the type of an object. The parser has checked them.
+# Keywords for an object's type. The parser has checked their values.
 _SUBTYPES = {"CHLTYPE", "AUTHTYPE"}
 _AUTHREC_PARAMETERS = {"PROFILE", "OBJTYPE", "PRINCIPAL", "GROUP", "AUTHADD", "AUTHRMV", "SERVCOMP"}
 _DELETE_PARAMETERS = {"PURGE", "NOPURGE", "AUTHREC", "IGNSTATE"} | _SUBTYPES
 _STOP_PARAMETERS = {"CHANNEL": {"MODE", "STATUS", "CONNAME", "IGNSTATE"}, "CONN": {"EXTCONN"}}
-# Attributes that are read and not kept, by kind: secrets, and those that can have only this value here. Another value is
+# Attributes that are read but not stored, by kind: secrets, and attributes that can have only this value here. Any other value is
 # reported.
 _NOT_KEPT: dict[str, dict[str, str]] = {
     "QMGR": {"CCSID": str(CCSID), "INITKEY": "", "KEYRPWD": ""},
     "SUB": {"PUBACCT": "", "PUBAPPID": "", "SELECTOR": ""},
     "TOPIC": {"TYPE": "LOCAL"},
 }
-# The most objects that a sentence names.
+# The most objects that a message names.
 _MOST_NAMES = 5
 _WHAT_IS_NOT_THERE = frozenset(
     {mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQRC_NO_SUBSCRIPTION, pcf.MQRCCF_CHANNEL_NOT_FOUND, pcf.MQRCCF_CHANNEL_NOT_ACTIVE}
@@ -59,9 +59,9 @@ _WHAT_IS_NOT_THERE = frozenset(
 
 
 def run(q_mgr: QueueManager, commands: Iterable[Command]) -> list[tuple[Command, str]]:
-    """Carry out commands in order; raises MQSCError at the first one that fails.
+    """Carry out commands in order; raise MQSCError at the first command that fails.
 
-    Returns what has no effect here: commands, each with "", and attributes, each with its command.
+    Return (command, "") for each command without effect, and (command, keyword) for each attribute without effect.
     """
     without_effect = []
     for command in commands:
@@ -76,7 +76,7 @@ def run(q_mgr: QueueManager, commands: Iterable[Command]) -> list[tuple[Command,
 
 
 def told(without_effect: Iterable[tuple[Command, str]]) -> str:
-    """Return a sentence about the result of ``run``; "" if it is empty."""
+    """Return a sentence that describes a result of ``run``, or "" if the result is empty."""
     lines: dict[str, list[str]] = {}
     for command, keyword in without_effect:
         lines.setdefault(f"{command.verb} {command.kind} {keyword}".rstrip(), []).append(str(command.line))
@@ -85,9 +85,9 @@ def told(without_effect: Iterable[tuple[Command, str]]) -> str:
 
 
 def attributes_without_effect(q_mgr: QueueManager) -> str:
-    """Return a sentence about attributes that have no effect here, and are not at their defaults; "" if there are none.
+    """Return a sentence that names the attributes without effect that differ from their defaults, or "" if there are none.
 
-    The base topic differs from the defaults of other topics anyway.
+    The base topic is left out, because it always differs from the defaults of topics.
     """
     catalogue = q_mgr.catalogue
     holders: list[tuple[str, str, tuple[Attribute, ...], Mapping[int, object]]]
@@ -123,7 +123,7 @@ def exists(q_mgr: QueueManager, command: Command) -> bool:
 
 
 def _run(q_mgr: QueueManager, command: Command) -> bool:
-    """Carry out a command; return False if it has no effect here."""
+    """Carry out a command, and return False if it has no effect here."""
     catalogue = q_mgr.catalogue
     subject = (command.kind, command.name)
     if command.set_aside:
@@ -133,7 +133,7 @@ def _run(q_mgr: QueueManager, command: Command) -> bool:
     if subject in q_mgr.set_aside and command.verb in ("DELETE", "START", "STOP") and not exists(q_mgr, command):
         return False
     if command.verb in ("DISPLAY", "PING"):
-        _log.info("line %d: nobody reads the output of %s %s", command.line, command.verb, command.kind)
+        _log.info("line %d: the output of %s %s is not shown", command.line, command.verb, command.kind)
     elif command.verb in ("START", "STOP"):
         _stop_or_start(q_mgr, command)
     elif command.kind == "CLUSTER":
@@ -159,12 +159,12 @@ def _run(q_mgr: QueueManager, command: Command) -> bool:
 
 
 def _stop_or_start(q_mgr: QueueManager, command: Command) -> None:
-    """START CHANNEL, STOP CHANNEL and STOP CONN."""
+    """Carry out START CHANNEL, STOP CHANNEL or STOP CONN."""
     given = command.parameters
     _reject(command, given.keys() - (_STOP_PARAMETERS[command.kind] if command.verb == "STOP" else {"IGNSTATE"}))
     with q_mgr.lock:
         if command.kind == "CONN":
-            # DISPLAY CONN shows the last 8 bytes of a ConnectionId as CONN, the first 16 as EXTCONN.
+            # DISPLAY CONN shows the last 8 bytes of a ConnectionId as CONN, and the first 16 bytes as EXTCONN.
             last, first = command.name.upper(), given.get("EXTCONN", "").upper()
             stopping.stop_connection(
                 q_mgr, lambda each: each.hex().upper() in (first + last, each[:16].hex().upper() + last)
@@ -202,9 +202,9 @@ def _queue(q_mgr: QueueManager, command: Command) -> None:
 
 
 def _stays(command: Command, existing: Mapping[Any, object], given: Mapping[Any, object]) -> None:
-    """Log that a definition has no effect: a warning if it would have changed something.
+    """Log that a definition has no effect because the object exists, with a warning if it would have changed the object.
 
-    A start-up file is read at every start. IBM MQ also reports this, and continues.
+    A start-up file is read at every start, so this is no error. IBM MQ also reports it and continues.
     """
     differs = any(existing.get(selector) != value for selector, value in given.items())
     level = logging.WARNING if differs else logging.INFO
@@ -259,7 +259,7 @@ def _subscription(subscriptions: Subscriptions, command: Command) -> None:
 
 
 def _authority(catalogue: Catalogue, command: Command) -> None:
-    """SET AUTHREC and DELETE AUTHREC."""
+    """Carry out SET AUTHREC or DELETE AUTHREC."""
     _reject(command, command.parameters.keys() - _AUTHREC_PARAMETERS)
     key = record_key(command)
     if command.verb == "DELETE":
@@ -276,7 +276,7 @@ def _authority(catalogue: Catalogue, command: Command) -> None:
 
 
 def record_key(command: Command) -> RecordKey:
-    """Return the key of the authority record that a command is about; raises MQSCError."""
+    """Return the key of the authority record that a command names. Raises MQSCError."""
     given = command.parameters
     object_type = given.get("OBJTYPE", "")
     if object_type not in OBJECT_TYPES:
@@ -288,7 +288,7 @@ def record_key(command: Command) -> RecordKey:
     if not profile:
         raise refused(command, "PROFILE is needed")
     if not is_valid(profile):
-        raise refused(command, f"PROFILE({profile}): ** stands once, between dots")
+        raise refused(command, f"PROFILE({profile}): ** is allowed only once, between dots")
     return RecordKey(object_type, profile, entities[0])
 
 
@@ -304,14 +304,14 @@ def _known_values(
     command: Command, attributes: tuple[Attribute, ...], parameters: Mapping[str, str]
 ) -> dict[int, Value]:
     if "SELECTOR" in _not_kept(command):
-        raise refused(command, "there are no selection strings here, so it would get every publication")
+        raise refused(command, "selection strings are not supported, so it would get every publication")
     not_kept = _NOT_KEPT.get(command.kind, {})
     kept = {keyword: text for keyword, text in parameters.items() if keyword not in not_kept}
     return _values(command, by_keyword(attributes).get, kept)
 
 
 def _not_kept(command: Command) -> list[str]:
-    """Return the attributes that are read and not kept, and are not at their defaults."""
+    """Return the attributes that are read but not stored, and that differ from their defaults."""
     defaults = _NOT_KEPT.get(command.kind, {})
     return [word for word, text in command.parameters.items() if word in defaults and text.strip() != defaults[word]]
 
@@ -319,14 +319,14 @@ def _not_kept(command: Command) -> list[str]:
 def _values(
     command: Command, attribute_of: Callable[[str], Attribute | None], parameters: Mapping[str, str]
 ) -> dict[int, Value]:
-    """Return the attributes that parameters set, by selector."""
+    """Return the attributes that the parameters set, by selector."""
     values: dict[int, Value] = {}
     for keyword, text in parameters.items():
         attribute = attribute_of(keyword)
         if attribute is None:
             raise refused(command, f"{command.kind} has no attribute {keyword} here")
         try:
-            # A keyword without a value is itself the value: SHARE, NOTRIGGER.
+            # A keyword without a value is itself the value, such as SHARE or NOTRIGGER.
             values[attribute.selector] = attribute.value_of(text if text or attribute.length else keyword)
         except ValueError as error:
             raise refused(command, str(error)) from error

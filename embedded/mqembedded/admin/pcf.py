@@ -1,11 +1,10 @@
-"""Programmable command formats (PCF): reading a message into values, and writing values as a message.
+"""Reads and writes messages in programmable command formats (PCF).
 
-A message is an MQCFH followed by parameters. Reading is strict: a malformed command raises ``PCFError`` with the reason code
-that IBM MQ documents, and nothing else. Integers are read in either byte order, as the message's Encoding says, and written in
-this machine's. Text is not converted: it is stored byte for byte, as characters of Latin-1, like all names and descriptions
-here.
+A message is an MQCFH followed by parameters. Reading is strict. A malformed command raises only ``PCFError``, with the reason
+code that IBM MQ documents. Integers are read in the byte order of the message's Encoding, and written in this machine's byte
+order. Text is not converted, but stored byte for byte, as Latin-1 characters, like all names and descriptions in this package.
 
-Not here: the parameters of each command (``commands/``), where messages come from (``command_server.py``).
+``commands/`` has the parameters of each command. ``command_server.py`` gets and puts the messages.
 
 Source: IBM MQ, "Structures for commands and responses" and the topics of MQCFH, MQCFIN and so on; "PCF reason codes".
 """
@@ -24,7 +23,7 @@ from mqembedded.wire import pcf_constants as pcf
 Value: TypeAlias = "int | str | bytes | tuple[int, ...] | tuple[str, ...] | tuple[Parameter, ...]"
 
 _INTEGER_ENCODING = 0xF
-# Empty strings in a list take no room in a message, so their number needs a limit: that of a namelist.
+# Empty strings in a list take no space in a message, so their number needs a limit. This is the limit of a namelist.
 _MOST_EMPTY_TEXTS = 256
 _BYTE_ORDERS = {1: ">", 2: "<"}
 _NATIVE = "<" if mq.MQENC_NATIVE == mq.MQENC_REVERSED else ">"
@@ -47,10 +46,10 @@ _STRING_OPERATORS = (
 
 
 class PCFError(Exception):
-    """The command is refused; ``reason`` is the MQRCCF or MQRC code.
+    """The command is refused. ``reason`` is the MQRCCF or MQRC code.
 
-    ``error_parameter`` and ``error_value`` are identifier and value of the MQCFIN that an error response may have. It names the
-    wrong parameter, or the wrong selector of a list (IBM MQ, "Standard responses").
+    ``error_parameter`` and ``error_value`` are the identifier and the value of an MQCFIN in the error response. It names the
+    wrong parameter, or the wrong selector in a list (IBM MQ, "Standard responses").
     """
 
     def __init__(self, reason: int, error_value: int = 0, error_parameter: int = pcf.MQIACF_PARAMETER_ID) -> None:
@@ -75,9 +74,9 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter: structure type (MQCFT_*), identifier and value; filters have an operator.
+    """A parameter: structure type (MQCFT_*), identifier and value. Filters also have an operator.
 
-    A list is a tuple; the value of a group (MQCFGR) is a tuple of parameters.
+    The value of a list is a tuple. The value of a group (MQCFGR) is a tuple of parameters.
     """
 
     type: int
@@ -90,32 +89,32 @@ class Parameter:
 
 
 def integer(identifier: int, value: int) -> Parameter:
-    """Return an MQCFIN."""
+    """Return an MQCFIN parameter."""
     return Parameter(pcf.MQCFT_INTEGER, identifier, value)
 
 
 def integers(identifier: int, values: Sequence[int]) -> Parameter:
-    """Return an MQCFIL."""
+    """Return an MQCFIL parameter."""
     return Parameter(pcf.MQCFT_INTEGER_LIST, identifier, tuple(values))
 
 
 def string(identifier: int, value: str, length: int = 0) -> Parameter:
-    """Return an MQCFST, padded with blanks to ``length`` as responses of IBM MQ are."""
+    """Return an MQCFST parameter, padded with blanks to ``length`` as in IBM MQ's responses."""
     return Parameter(pcf.MQCFT_STRING, identifier, value.ljust(length))
 
 
 def strings(identifier: int, values: Sequence[str], length: int = 0) -> Parameter:
-    """Return an MQCFSL, its strings padded with blanks to ``length``."""
+    """Return an MQCFSL parameter whose strings are padded with blanks to ``length``."""
     return Parameter(pcf.MQCFT_STRING_LIST, identifier, tuple(value.ljust(length) for value in values))
 
 
 def byte_string(identifier: int, value: bytes) -> Parameter:
-    """Return an MQCFBS."""
+    """Return an MQCFBS parameter."""
     return Parameter(pcf.MQCFT_BYTE_STRING, identifier, value)
 
 
 def build(header: Header, parameters: Sequence[Parameter]) -> bytes:
-    """Return the message, in this machine's byte order."""
+    """Return a PCF message, in this machine's byte order."""
     return struct.pack(
         _NATIVE + "9i",
         header.type,
@@ -158,7 +157,7 @@ def _built(parameter: Parameter) -> bytes:
 
 
 def _structure(parameter: Parameter, fixed: bytes, data: bytes) -> bytes:
-    """Return a structure with these fields behind its identifier; its length is a multiple of four."""
+    """Return a structure with these fields after its identifier. Its length is padded to a multiple of four."""
     data += bytes(-len(data) % 4)
     length = 12 + len(fixed) + len(data)
     if parameter.type == pcf.MQCFT_INTEGER64:
@@ -180,7 +179,7 @@ _FILTERS = frozenset({pcf.MQCFT_INTEGER_FILTER, pcf.MQCFT_STRING_FILTER, pcf.MQC
 
 
 def parse_header(data: bytes, encoding: int) -> Header:
-    """Read as much of the header as there is, without checks; a response to a malformed command needs it."""
+    """Read as much of a header as there is, without checks, because the response to a malformed command needs it."""
     order = _BYTE_ORDERS.get(encoding & _INTEGER_ENCODING, _NATIVE)
     if len(data) < pcf.MQCFH_STRUC_LENGTH:
         return Header(pcf.MQCFT_COMMAND, pcf.MQCMD_NONE)
@@ -189,7 +188,7 @@ def parse_header(data: bytes, encoding: int) -> Header:
 
 
 def parse_command(data: bytes, encoding: int, platform: Platform = Platform.UNIX) -> tuple[Header, list[Parameter]]:
-    """Read a command message; raises PCFError."""
+    """Read a command message. Raises PCFError."""
     header, parameters = parse(data, encoding)
     zos = platform is Platform.ZOS
     if header.type not in ({pcf.MQCFT_COMMAND_XR} if zos else _COMMAND_TYPES):
@@ -204,7 +203,7 @@ def parse_command(data: bytes, encoding: int, platform: Platform = Platform.UNIX
 
 
 def parse(data: bytes, encoding: int) -> tuple[Header, list[Parameter]]:
-    """Read any PCF message: command, response, event, statistics; raises PCFError."""
+    """Read any PCF message, such as a command, response, event or statistics. Raises PCFError."""
     order = _BYTE_ORDERS.get(encoding & _INTEGER_ENCODING)
     if order is None:
         raise PCFError(pcf.MQRCCF_ENCODING_ERROR)
@@ -223,7 +222,7 @@ def parse(data: bytes, encoding: int) -> tuple[Header, list[Parameter]]:
 
 
 class _Reader:
-    """Reads one structure after the other, and checks every length before it uses it."""
+    """A reader of consecutive structures, which checks every length before it uses it."""
 
     def __init__(self, data: bytes, order: str) -> None:
         self.data, self.order, self.at = data, order, pcf.MQCFH_STRUC_LENGTH
@@ -328,7 +327,7 @@ def _read_bytes_filter(body: bytes, order: str, identifier: int) -> tuple[Value,
 
 
 def _take(padded: bytes, length: int, error: int, identifier: int) -> bytes:
-    """Return the first ``length`` bytes. The bytes behind them may only pad the structure to a multiple of four."""
+    """Return the first ``length`` bytes. All further bytes must be the padding to a multiple of four."""
     if not 0 <= length <= len(padded) or len(padded) - length > 3:
         raise PCFError(error, identifier)
     return padded[:length]
@@ -340,7 +339,7 @@ def _check_operator(operator: int, known: frozenset[int], error: int, identifier
 
 
 def _check_ccsid(ccsid: int, identifier: int) -> None:
-    """Raise PCFError unless names in this character set look as in ASCII. EBCDIC and UTF-16 would have to be converted."""
+    """Raise PCFError if names in this character set do not look as in ASCII. EBCDIC and UTF-16 would need conversion."""
     if ccsid < mq.MQCCSI_DEFAULT or ccsid in _OTHER_CCSIDS:
         raise PCFError(pcf.MQRCCF_CCSID_ERROR, identifier)
 
@@ -349,11 +348,11 @@ _OTHER_CCSIDS = frozenset({37, 273, 277, 278, 280, 284, 285, 297, 500, 871, 875,
 
 
 def _text(raw: bytes) -> str:
-    """Return text without its padding: NULs, which bindings append, and blanks."""
+    """Return text without its padding, which is NULs (from bindings) or blanks."""
     return raw.split(b"\0", 1)[0].decode("latin-1").rstrip(" ")
 
 
-# By structure type: the length of its fixed part, the reason code for a wrong length, and the function that reads the rest.
+# By structure type: the length of the fixed part, the reason code for a wrong length, and the function that reads the rest.
 _READERS = {
     pcf.MQCFT_INTEGER: (16, pcf.MQRCCF_CFIN_LENGTH_ERROR, _read_integer),
     pcf.MQCFT_INTEGER64: (24, pcf.MQRCCF_CFIN_LENGTH_ERROR, _read_integer64),

@@ -1,11 +1,11 @@
-"""Stopping connections and server-connection channels, for operators: STOP CONN, STOP CHANNEL, START CHANNEL.
+"""Stops connections and server-connection channels for operators: STOP CONN, STOP CHANNEL, START CHANNEL.
 
-The application loses a stopped connection: its next call ends with MQRC_CONNECTION_BROKEN, and its unit of work is backed out.
-After STOP CHANNEL with MODE(QUIESCE), calls with FAIL_IF_QUIESCING first end with MQRC_CONNECTION_QUIESCING. Not here: the form
-of the commands (``mqsc_commands.py``, ``commands/``), the channels of a cluster (``cluster/control.py``).
+When a connection is stopped, its unit of work is backed out, and the application's next call ends with MQRC_CONNECTION_BROKEN.
+After STOP CHANNEL with MODE(QUIESCE), calls with FAIL_IF_QUIESCING first end with MQRC_CONNECTION_QUIESCING. ``mqsc_commands.py``
+and ``commands/`` read the commands. ``cluster/control.py`` stops the channels of a cluster.
 
-Source: IBM MQ, "STOP CONN", "STOP CHANNEL", "Stopping MQI channels", "START CHANNEL". Unverified: that a stopped channel is
-startable again after a restart; 4064 for a channel that nobody uses; how many seconds "a few" are.
+Source: IBM MQ, "STOP CONN", "STOP CHANNEL", "Stopping MQI channels", "START CHANNEL". Unverified: a restart ends the stop of a
+channel; 4064 for a channel without connections; the number of seconds that "a few" means.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from mqembedded.wire import pcf_constants as cf
 
 MODES = {"FORCE": cf.MQMODE_FORCE, "QUIESCE": cf.MQMODE_QUIESCE, "TERMINATE": cf.MQMODE_TERMINATE}
 STATUSES = {"STOPPED": cf.MQCHS_STOPPED, "INACTIVE": cf.MQCHS_INACTIVE}
-# After MODE(QUIESCE) an application that has not ended by itself "after a few seconds" loses its connection (IBM MQ, "Stopping
-# MQI channels").
+# After MODE(QUIESCE), an application that has not ended "after a few seconds" loses its connection (IBM MQ, "Stopping MQI
+# channels").
 QUIESCES_S = 5.0
 
 
@@ -30,7 +30,7 @@ def stop_connection(q_mgr: QueueManager, is_meant: Callable[[bytes], bool]) -> N
     """Break the connection with this identifier.
 
     Raises:
-        CatalogueError: MQRCCF_CONNECTION_ID_ERROR: there is no such connection, or it belongs to a part of the queue manager.
+        CatalogueError: MQRCCF_CONNECTION_ID_ERROR if there is no such connection, or it belongs to a part of the queue manager.
     """
     for identifier, found in q_mgr.connections.items():
         if is_meant(identifier):
@@ -42,15 +42,15 @@ def stop_connection(q_mgr: QueueManager, is_meant: Callable[[bytes], bool]) -> N
 
 
 def stop_channel(q_mgr: QueueManager, name: str, mode: int | None, status: int | None, conn_name: str) -> None:
-    """Stop a server-connection channel; or only its connections from one address, and leave the channel as it is.
+    """Stop a server-connection channel. With an address, stop only the connections from this address, but not the channel.
 
     Raises:
-        CatalogueError: MQRCCF_CHANNEL_NOT_FOUND; MQRCCF_PARM_CONFLICT (an address, and STATUS(STOPPED));
-            MQRCCF_CHANNEL_NOT_ACTIVE (no connection uses it, and it is not to become stopped).
+        CatalogueError: MQRCCF_CHANNEL_NOT_FOUND; MQRCCF_PARM_CONFLICT (an address with STATUS(STOPPED));
+            MQRCCF_CHANNEL_NOT_ACTIVE (no connection uses the channel, and it is not to become stopped).
     """
     q_mgr.catalogue.objects.get(Kind.CHANNEL, name)
     if conn_name and status == cf.MQCHS_STOPPED:
-        raise CatalogueError(cf.MQRCCF_PARM_CONFLICT, "CONNAME ends connections; it does not go with STATUS(STOPPED)")
+        raise CatalogueError(cf.MQRCCF_PARM_CONFLICT, "CONNAME and STATUS(STOPPED) cannot be combined")
     ending = [
         each
         for each in q_mgr.connections.values()
@@ -58,7 +58,7 @@ def stop_channel(q_mgr: QueueManager, name: str, mode: int | None, status: int |
     ]
     if conn_name or status == cf.MQCHS_INACTIVE:
         if not ending:
-            raise CatalogueError(cf.MQRCCF_CHANNEL_NOT_ACTIVE, f"nobody is connected through {name}")
+            raise CatalogueError(cf.MQRCCF_CHANNEL_NOT_ACTIVE, f"no connection uses {name}")
     else:
         q_mgr.stopped_channels.add(name)
     for each in ending:
@@ -66,7 +66,7 @@ def stop_channel(q_mgr: QueueManager, name: str, mode: int | None, status: int |
 
 
 def start_channel(q_mgr: QueueManager, name: str) -> None:
-    """Let applications connect through a stopped channel again; raises CatalogueError with MQRCCF_CHANNEL_NOT_FOUND."""
+    """Let applications connect again through a stopped channel. Raises CatalogueError with MQRCCF_CHANNEL_NOT_FOUND."""
     q_mgr.catalogue.objects.get(Kind.CHANNEL, name)
     q_mgr.stopped_channels.discard(name)
 

@@ -1,9 +1,8 @@
-"""The objects of every new queue manager: those that IBM MQ creates and programs look for, and those of IBM's developer
-container.
+"""The objects of every new queue manager: objects that IBM MQ creates and programs look for, and objects of IBM's container.
 
 Source: IBM MQ, "System and default objects", and the queues, topics and authorities of the file 10-dev.mqsc of
-ibm-messaging/mq-container. Channels and authentication information are in ``objects/others.py``; DEADQ is an attribute's
-default (``objects/kinds.py``). The queues for events, statistics and accounting data exist, but nothing is put on them.
+ibm-messaging/mq-container. Channels and authentication information are in ``objects/others.py``. DEADQ is an attribute's default
+(``objects/kinds.py``). The queues for events, statistics and accounting data exist, but always stay empty.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from mqembedded.objects.kinds import DEFAULT_DEAD_LETTER_Q
 from mqembedded.platform import Platform
 from mqembedded.queue_manager import QueueManager
 
-# The objects SYSTEM.DEFAULT.* come first, because the others take their other attributes from them.
+# The objects SYSTEM.DEFAULT.* come first, because all other objects take missing attributes from them.
 _MQSC = f"""
 DEFINE QMODEL(SYSTEM.DEFAULT.MODEL.QUEUE) DEFTYPE(TEMPDYN) NOSHARE DEFSOPT(EXCL)
 DEFINE QLOCAL(SYSTEM.DEFAULT.LOCAL.QUEUE) %SHARING%
@@ -65,7 +64,7 @@ SET AUTHREC PROFILE('DEV.**') GROUP('mqclient') OBJTYPE(TOPIC) AUTHADD(PUB,SUB)
 def define(q_mgr: QueueManager) -> None:
     """Define the objects that do not exist yet."""
     platform = q_mgr.platform
-    # The defaults of DEFINE QLOCAL differ by platform (IBM MQ, "DEFINE QLOCAL").
+    # The defaults of DEFINE QLOCAL depend on the platform (IBM MQ, "DEFINE QLOCAL").
     sharing = "NOSHARE DEFSOPT(EXCL)" if platform is Platform.ZOS else "SHARE DEFSOPT(SHARED)"
     mqsc = _MQSC.replace("%COMMANDS%", platform.command_queue).replace("%SHARING%", sharing)
     mqsc_commands.run(q_mgr, parse(mqsc))

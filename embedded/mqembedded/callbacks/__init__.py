@@ -1,3 +1,3 @@
 """Asynchronous consumption: MQCB, MQCTL, and the choice of the next callback.
 
-No room beneath imports this one. ``serve/`` wires it in."""
+No package of a lower layer imports this package. ``serve/`` adds its verbs to the verb table."""

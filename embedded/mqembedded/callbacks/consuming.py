@@ -1,7 +1,7 @@
-"""MQCB and MQCTL: registering callbacks, and starting and stopping them. ``dispatching.py`` chooses the next callback.
+"""MQCB and MQCTL, which register, start and stop callbacks. ``dispatching.py`` chooses the next callback.
 
-Sources: IBM MQ, "MQCB", "MQCTL", "MQCBD", "MQCTLO", and the reason codes' own. Unverified: the places that say so below, and
-the reason code if several apply.
+Sources: IBM MQ, "MQCB", "MQCTL", "MQCBD", "MQCTLO", and the pages of the reason codes. Unverified: the places marked so below,
+and the choice if several reason codes apply.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _OPERATIONS = {
 }
 _MARKS = mq.MQGMO_MARK_BROWSE_HANDLE | mq.MQGMO_MARK_BROWSE_CO_OP
 _FROM_THE_FIRST_ON = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_BROWSE_NEXT
-# MQMD_DEFAULT and MQGMO_DEFAULT of IBM's C header. Unverified: that the latter has MQGMO_FAIL_IF_QUIESCING here.
+# MQMD_DEFAULT and MQGMO_DEFAULT of IBM's C header. Unverified: MQGMO_DEFAULT has MQGMO_FAIL_IF_QUIESCING here.
 _DEFAULT_MD = struct.pack("<4siiiiiiii8sii", b"MD  ", 1, 0, 8, -1, 0, mq.MQENC_NATIVE, 0, 0, b" " * 8, -1, 2).ljust(
     324, b"\0"
 )
@@ -60,7 +60,7 @@ _GMO_LENGTH = STRUCTURE_LENGTHS["MQGMO"][4]
 def manage(
     q_mgr: QueueManager, connection: Connection, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
 ) -> Answer:
-    """MQCB. Return the callback of the call, and whether it is registered now, even if the call failed."""
+    """Carry out MQCB. The answer has the call's callback, and whether it is registered now, even if MQCB failed."""
     reason = mq.MQRC_NONE
     with q_mgr.lock:
         callbacks = Consumption.of(connection).callbacks
@@ -85,7 +85,7 @@ def _callback_type(cbd: bytes) -> int:
 
 
 def _change(connection: Connection, operation: int, hobj: int) -> None:
-    """MQOP_DEREGISTER, MQOP_SUSPEND, MQOP_RESUME."""
+    """Carry out MQOP_DEREGISTER, MQOP_SUSPEND or MQOP_RESUME."""
     consumption = Consumption.of(connection)
     if hobj != mq.MQHO_NONE:
         connection.handle(hobj)
@@ -101,7 +101,7 @@ def _change(connection: Connection, operation: int, hobj: int) -> None:
 
 
 def deregister(connection: Connection, hobj: int, *, closed: bool = False) -> None:
-    """Remove a callback, because of MQCB or because its object handle was closed."""
+    """Remove a callback, because of MQCB or because its object handle is closed."""
     _forget_message_handle(connection, Consumption.of(connection).callbacks[hobj])
     Consumption.of(connection).deregister(hobj, closed=closed)
 
@@ -114,7 +114,7 @@ def _forget_message_handle(connection: Connection, callback: Callback) -> None:
 def _register(
     q_mgr: QueueManager, connection: Connection, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
 ) -> None:
-    """MQOP_REGISTER. It replaces an existing callback without a call of that; after an error the existing callback is removed."""
+    """Carry out MQOP_REGISTER. It replaces an existing callback without a call to it; an error removes the existing callback."""
     consumption = Consumption.of(connection)
     before = consumption.callbacks.get(hobj)
     try:
@@ -149,7 +149,7 @@ def _callback(q_mgr: QueueManager, connection: Connection, cbd: bytes, hobj: int
         raise Failed(mq.MQRC_CBD_OPTIONS_ERROR)
     named = bool(text_field(name))
     if named == bool(function):
-        # Exactly one of the two must be given (IBM MQ, "MQCBD").
+        # The caller must give either a function or a name (IBM MQ, "MQCBD").
         raise Failed(mq.MQRC_CALLBACK_ROUTINE_ERROR)
     if named:
         # Functions by name are not supported.
@@ -165,14 +165,14 @@ def _callback(q_mgr: QueueManager, connection: Connection, cbd: bytes, hobj: int
 
 
 def _checked(q_mgr: QueueManager, connection: Connection, callback: Callback) -> Callback:
-    """Check descriptor and options as MQGET does, and extend the options to the version that callbacks see."""
+    """Check descriptor and options as MQGET does, and extend the options to the version that callbacks get."""
     connection.queue_handle(callback.hobj)
     try:
         gmo = GetMessageOptions.read(callback.gmo)
     except StructureError as error:
         raise Failed(mq.MQRC_GMO_ERROR) from error
     wants_first_and_next = gmo.options & _FROM_THE_FIRST_ON == _FROM_THE_FIRST_ON
-    # MQGMO_UNLOCK gets no message, so there is nothing to consume: unverified.
+    # MQGMO_UNLOCK gets no message, so there is nothing to consume. This is unverified.
     if gmo.options & (mq.MQGMO_SET_SIGNAL | mq.MQGMO_UNLOCK) or (wants_first_and_next and gmo.options & _MARKS):
         raise Failed(mq.MQRC_OPTIONS_ERROR)
     call = get_for(q_mgr, connection, callback)
@@ -181,7 +181,7 @@ def _checked(q_mgr: QueueManager, connection: Connection, callback: Callback) ->
         whole += struct.pack("<i", gmo.match_options) + b" " * 4
     whole = whole.ljust(_GMO_LENGTH, b"\0")
     if call.message_handle is not None:
-        # A copy, because the application may delete its own handle.
+        # This handle is a copy, because the application can delete its own handle.
         copy = MessageHandle(q_mgr.new_handle_number(), validates=call.message_handle.validates)
         connection.message_handles[copy.hmsg] = copy
         whole = whole[:104] + struct.pack("<q", copy.hmsg)
@@ -189,10 +189,10 @@ def _checked(q_mgr: QueueManager, connection: Connection, callback: Callback) ->
 
 
 def get_for(q_mgr: QueueManager, connection: Connection, callback: Callback) -> Get:
-    """Return the MQGET for the consumer's next message; raises Failed if MQGET refuses its options."""
+    """Return the MQGET for the consumer's next message; raise Failed if MQGET refuses its options."""
     gmo = GetMessageOptions.read(callback.gmo)
     if gmo.options & _FROM_THE_FIRST_ON == _FROM_THE_FIRST_ON:
-        # The browse begins at the start of the queue once, and then continues: unverified.
+        # The browse begins at the start of the queue only once, and then continues. This is unverified.
         not_now = mq.MQGMO_BROWSE_FIRST if callback.browsed else mq.MQGMO_BROWSE_NEXT
         gmo = replace(gmo, options=gmo.options & ~not_now)
     try:
@@ -203,7 +203,7 @@ def get_for(q_mgr: QueueManager, connection: Connection, callback: Callback) -> 
 
 
 def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options: int) -> Answer:
-    """MQCLOSE, which deregisters the handle's consumer."""
+    """Carry out MQCLOSE, and deregister the handle's consumer."""
     with q_mgr.lock:
         answer = opening.close_object(q_mgr, connection, hobj, options)
         if hobj in Consumption.of(connection).callbacks:
@@ -215,7 +215,7 @@ def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options
 
 
 def control(q_mgr: QueueManager, connection: Connection, operation: int, ctlo: bytes, in_callback: int) -> Answer:
-    """MQCTL. If a callback is running, the C library has waited for it, unless the call comes from that callback."""
+    """Carry out MQCTL. The C library first waits for a running callback, except if the call comes from this callback."""
     try:
         version_of(ctlo, b"CTLO", "MQCTLO")
     except StructureError as error:
@@ -238,7 +238,7 @@ def control(q_mgr: QueueManager, connection: Connection, operation: int, ctlo: b
 
 def _start(consumption: Consumption, in_callback: bool) -> None:
     if in_callback:
-        # In a callback, MQOP_START can only undo an MQOP_STOP of the same callback.
+        # In a callback, MQOP_START can only undo an MQOP_STOP that the same callback has made.
         if consumption.state is State.SUSPENDED:
             raise Failed(mq.MQRC_OPERATION_NOT_ALLOWED)
         consumption.begin_again()

@@ -1,9 +1,8 @@
-"""Asynchronous consumption as values: the callbacks of a connection, the calls that they are owed, and its state.
+"""The state of asynchronous consumption: a connection's callbacks, the control calls that they must still get, and MQCTL's state.
 
-A connection is stopped, started or suspended (MQCTL). A registered callback (MQCB) gets two kinds of calls. Control calls tell
-it that it was registered, started, stopped or deregistered. They are *owed*: the queue manager makes them in order, before any
-other call. The other calls bring messages and events, while the connection is started. Not here: which verb causes which call
-(``consuming.py``).
+A connection is stopped, started or suspended (MQCTL). A registered callback (MQCB) gets two kinds of calls. Control calls report
+that it was registered, started, stopped or deregistered. Control calls are *owed*: the queue manager makes them in order, before
+any other call. The other calls deliver messages and events while the connection is started. ``consuming.py`` has the verbs.
 
 Sources: IBM MQ, "MQCB", "MQCTL", "MQCBC", "CallType", "State".
 """
@@ -22,7 +21,7 @@ _MQCBC = struct.Struct("<4siiiqqiiiiiiii")
 
 
 class State(enum.Enum):
-    """The state that MQCTL last set."""
+    """The state that the last MQCTL has set."""
 
     STOPPED = "stopped"
     STARTED = "started"
@@ -31,14 +30,14 @@ class State(enum.Enum):
 
 @dataclass(slots=True)
 class Callback:
-    """A message consumer, or the event handler, whose ``hobj`` is MQHO_NONE.
+    """A message consumer, or the event handler, which has MQHO_NONE as ``hobj``.
 
     Attributes:
-        max_msg_length: bytes; MQCBD's special value is already resolved.
-        state: MQCS_*. In any state but MQCS_NONE and MQCS_SUSPENDED_TEMPORARY no messages come until MQOP_RESUME.
-        due_s: the end of the current wait interval; None if no interval has begun.
-        tells_empty: with a wait interval of 0, whether the consumer will be told once that there is no message.
-        browsed: whether MQGMO_BROWSE_FIRST is done, so that the browse continues with MQGMO_BROWSE_NEXT.
+        max_msg_length: length in bytes. MQCBD's special value is already resolved.
+        state: MQCS_*. In all states except MQCS_NONE and MQCS_SUSPENDED_TEMPORARY, no messages come until MQOP_RESUME.
+        due_s: the time when the current wait interval ends; None if no interval has begun.
+        tells_empty: whether a consumer with a wait interval of 0 still gets one call that reports that there is no message.
+        browsed: whether the browse has begun with MQGMO_BROWSE_FIRST, and continues with MQGMO_BROWSE_NEXT.
     """
 
     hobj: int
@@ -62,7 +61,7 @@ class Callback:
         return not self.handles_events and self.state in (mq.MQCS_NONE, mq.MQCS_SUSPENDED_TEMPORARY)
 
     def begins(self) -> None:
-        """Start taking messages."""
+        """Start to take messages."""
         self.state, self.due_s, self.tells_empty, self.browsed = mq.MQCS_NONE, None, True, False
 
 
@@ -80,7 +79,7 @@ class Context:
 
 @dataclass(slots=True)
 class Consumption:
-    """The asynchronous consumption of a connection. The first of ``callbacks`` is the next one to look for a message."""
+    """A connection's asynchronous consumption. The first of ``callbacks`` is the next to look for a message."""
 
     state: State = State.STOPPED
     waits: bool = False
@@ -91,30 +90,30 @@ class Consumption:
 
     @classmethod
     def of(cls, connection: Connection) -> Consumption:
-        """Return the consumption of a connection."""
+        """Return a connection's asynchronous consumption."""
         return connection.parts.get_or_make(cls)
 
     @property
     def consumers(self) -> list[Callback]:
-        """The message consumers."""
+        """The connection's message consumers."""
         return [one for one in self.callbacks.values() if not one.handles_events]
 
     def packed(self, callback: Callback, context: Context, *, closed: bool = False) -> bytes:
-        """Return MQCBC, version 2. The areas are left out, because the C library has them.
+        """Return a version 2 MQCBC for a call. The C library fills in the areas.
 
-        If the object handle was closed, MQCBC has MQHO_UNUSABLE_HOBJ.
+        If the object handle is closed, the MQCBC has MQHO_UNUSABLE_HOBJ.
         """
         hobj = mq.MQHO_UNUSABLE_HOBJ if closed else callback.hobj
         codes = (context.comp, context.reason, context.state, context.data_length, context.buffer_length)
         return _MQCBC.pack(b"CBC ", 2, context.call_type, hobj, 0, 0, *codes, 0, 0, 0)
 
     def owe(self, callback: Callback, option: int, context: Context, *, closed: bool = False) -> None:
-        """Queue a control call, if the callback has asked for this kind."""
+        """Queue a control call, if the callback has asked for this kind of call."""
         if callback.options & option:
             self.owed.append((callback.hobj, self.packed(callback, context, closed=closed)))
 
     def begin(self) -> None:
-        """MQOP_START: all START calls come first, then messages."""
+        """Carry out MQOP_START: queue all START calls, which come before messages."""
         self.state = State.STARTED
         for one in self.consumers:
             if one.active:
@@ -122,7 +121,7 @@ class Consumption:
             self.owe(one, mq.MQCBDO_START_CALL, Context(mq.MQCBCT_START_CALL))
 
     def end(self) -> None:
-        """MQOP_STOP: queue all STOP calls. That their State is MQCS_STOPPED is unverified."""
+        """Carry out MQOP_STOP: queue all STOP calls. Their State, MQCS_STOPPED, is unverified."""
         if self.state is not State.STOPPED:
             self.state = State.STOPPED
             for one in self.consumers:
@@ -132,13 +131,13 @@ class Consumption:
         self.owe(callback, mq.MQCBDO_STOP_CALL, Context(mq.MQCBCT_STOP_CALL, state=mq.MQCS_STOPPED))
 
     def begin_again(self) -> None:
-        """MQOP_START in the same callback that called MQOP_STOP before: undo the stop."""
+        """Carry out MQOP_START in a callback that has called MQOP_STOP before: undo the stop."""
         self.state = State.STARTED
         stop = struct.pack("<i", mq.MQCBCT_STOP_CALL)
         self.owed = deque((hobj, cbc) for hobj, cbc in self.owed if cbc[8:12] != stop)
 
     def deregister(self, hobj: int, *, closed: bool = False) -> None:
-        """Remove a callback, because of MQCB or because its object handle was closed."""
+        """Remove a callback, because of MQCB or because its object handle is closed."""
         callback = self.callbacks.pop(hobj)
         if self.state is not State.STOPPED and not callback.handles_events:
             self._owe_stop(callback)

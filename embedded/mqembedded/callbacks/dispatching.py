@@ -1,11 +1,10 @@
-"""CALLBACK: the next callback of a connection, and its message or event.
+"""The verb CALLBACK: the next callback of a connection, with its message or event.
 
-A thread of the C library sends CALLBACK and makes the callback. The library knows functions and threads; everything else is
-decided here. Messages are got as with MQGET, for one consumer after the other. A consumer that got a message goes to the end of
-the line.
+A thread of the C library sends CALLBACK and makes the callback. The library manages functions and threads. This module decides
+everything else. It gets messages as MQGET does, for one consumer after the other. After a message, a consumer is last in line.
 
-Sources: IBM MQ, "MQCB", "CallType", "State", "DataLength". Unverified: the wait options of a consumer; that a consumer is told
-repeatedly of a message that is too long and so stays on the queue (MQRC_TRUNCATED_MSG_FAILED).
+Sources: IBM MQ, "MQCB", "CallType", "State", "DataLength". Unverified: a consumer's wait options; repeated calls for a message
+that is too long and therefore stays on the queue (MQRC_TRUNCATED_MSG_FAILED).
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from mqembedded.queue_manager import QueueManager
 
 
 class Asked(enum.IntEnum):
-    """What CALLBACK asks for; ``consumption.h`` has the same values."""
+    """The kind of callback that CALLBACK asks for. ``consumption.h`` has the same values."""
 
     OWED = 0
     NEXT = 1
     DEREGISTERED = 2
 
 
-# The state of a consumer after a failure with this reason code (unverified). All other reason codes suspend it.
+# A consumer's state after a failure with this reason code (unverified). All other reason codes suspend the consumer.
 _STATES = {
     mq.MQRC_NO_MSG_AVAILABLE: mq.MQCS_NONE,
     mq.MQRC_GET_INHIBITED: mq.MQCS_SUSPENDED_TEMPORARY,
@@ -45,9 +44,9 @@ _STATES = {
 
 
 def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> Answer:
-    """Return the next callback, or none.
+    """Return the next callback, or an answer without a callback.
 
-    With ``Asked.NEXT`` the call waits for a message or an event, until WAKE comes.
+    With ``Asked.NEXT``, the call waits for a message or an event, until WAKE comes.
 
     Raises:
         Failed: MQRC_NO_CALLBACKS_ACTIVE, which ends MQOP_START_WAIT.
@@ -78,7 +77,7 @@ def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> An
                     raise Failed(mq.MQRC_NO_CALLBACKS_ACTIVE)
                 found = _quiescing(q_mgr, connection) or _look(q_mgr, connection)
                 if found is None:
-                    # Still under the same lock, so that no message arrives between looking and waiting.
+                    # The lock is still the same, so that no message arrives between looking and waiting.
                     waiting = WaitingCall(Turn.GENERAL, partial(_look, q_mgr, connection), waiter.wake)
                     watched = _watch(q_mgr, connection, waiting)
             if found is not None:
@@ -93,7 +92,7 @@ def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> An
             return waiting.outcome.answer()
         return _call(mq.MQHO_UNUSABLE_HOBJ)
     except BaseException:
-        # The application is probably gone, so another one must get the message.
+        # The application is probably gone, so another application must get the message.
         with q_mgr.lock:
             if waiting is not None:
                 _stop_watching(watched, waiting)
@@ -104,7 +103,7 @@ def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> An
 
 @dataclass(frozen=True, slots=True)
 class _Next:
-    """A callback to make: ``answer`` builds the answer, without the lock; ``give_back`` puts its message back instead."""
+    """A callback to make. ``answer`` builds the answer, without the lock. ``give_back`` puts the message back instead."""
 
     answer: Callable[[], Answer]
     give_back: Callable[[], None] = lambda: None
@@ -115,9 +114,9 @@ def _call(hobj: int, cbc: bytes = b"", md: object = b"", gmo: object = b"", data
 
 
 def _watch(q_mgr: QueueManager, connection: Connection, waiting: WaitingCall[_Next]) -> set[Queue]:
-    """Let a call wait at all consumed queues.
+    """Let a call wait at all queues that have consumers.
 
-    A suspended consumer takes no messages; it waits for the change that ends the suspension.
+    A suspended consumer takes no messages, but waits for the change that ends the suspension.
     """
     wanted: dict[Queue, list[Wanted]] = {}
     for one in Consumption.of(connection).consumers:
@@ -147,7 +146,7 @@ def _event(consumption: Consumption, callback: Callback, reason: int, comp: int 
 
 
 def _quiescing(q_mgr: QueueManager, connection: Connection) -> _Next | None:
-    """Return the event of quiescing, once, for the event handler; a suspended event handler misses it."""
+    """Return the quiescing event, once, for the event handler. A suspended event handler misses it."""
     consumption, reason = Consumption.of(connection), q_mgr.why_quiescing(connection)
     if not reason or consumption.told_quiescing:
         return None
@@ -159,7 +158,7 @@ def _quiescing(q_mgr: QueueManager, connection: Connection) -> _Next | None:
 
 
 def _look(q_mgr: QueueManager, connection: Connection) -> _Next | None:
-    """Look once, under the lock, for a message or an event of a consumer; return its callback, or None."""
+    """Look once, under the lock, for a consumer's message or event; return the callback, or None."""
     consumption = Consumption.of(connection)
     for one in consumption.consumers:
         if not one.active:
@@ -189,10 +188,10 @@ def _failed(consumption: Consumption, callback: Callback, failed: Failed) -> _Ne
 
 
 def _is_due(callback: Callback, interval_ms: int) -> bool:
-    """Whether a waiting consumer must now be told that there is no message.
+    """Whether a waiting consumer must now get a call that reports that there is no message.
 
-    A consumer is told after each wait interval; with an interval of 0 once after the start, and once after each message; with
-    an unlimited interval never.
+    A consumer gets this call after each wait interval. With an interval of 0, it gets the call once after the start and once
+    after each message. With an unlimited interval, it never gets the call.
     """
     if interval_ms == mq.MQWI_UNLIMITED:
         return False
@@ -211,7 +210,7 @@ def _is_due(callback: Callback, interval_ms: int) -> bool:
 def _deliver(
     q_mgr: QueueManager, consumption: Consumption, callback: Callback, call: Get, found: tuple[list[Message], Answer]
 ) -> Answer:
-    """Return the callback with a message; if the get must be durable, it is written to disk."""
+    """Return the answer with a callback and its message. A removal outside syncpoint is first written to the disk."""
     try:
         comp, reason, (md, gmo, length, data) = call.finish(found)
     except Failed as failed:

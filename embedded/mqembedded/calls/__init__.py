@@ -1,2 +1,4 @@
-"""The verbs of the MQI about queues, messages and their properties. Each is a function of the queue manager, the connection and
-the fields of the request; it returns an ``Answer`` or raises ``Failed``."""
+"""The MQI verbs for queues, messages and properties.
+
+A verb is a function of the queue manager, the connection and the request's fields. It returns an ``Answer`` or raises ``Failed``.
+"""

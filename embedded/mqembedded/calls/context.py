@@ -1,9 +1,9 @@
 """Message context: the user who sent a message, the application that put it, and when.
 
-MQPMO says where the context comes from. The queue manager fills it in (the default), it is empty, it is passed on from a
-message that the application has got, or the application sets it. To pass or set context, the application must have opened the
-output handle for that. Source: IBM MQ, "Controlling context information", "MQPMO options" and the pages of the reason codes.
-Not here: the user's authority.
+MQPMO chooses where the context comes from. By default the queue manager fills it in. Otherwise the context is empty, or is passed
+on from a message that the application has got, or is set by the application. To pass or set context, the application must open
+the output handle with the matching option. Source: IBM MQ, "Controlling context information", "MQPMO options" and the pages of
+the reason codes. ``permission.py`` checks the user's authority.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TEXT = ("user_identifier", "appl_identity_data", "put_appl_name", "put_date", "
 PASSES = mq.MQPMO_PASS_IDENTITY_CONTEXT | mq.MQPMO_PASS_ALL_CONTEXT
 SETS = mq.MQPMO_SET_IDENTITY_CONTEXT | mq.MQPMO_SET_ALL_CONTEXT
 
-# For each MQPMO option: the MQOPEN option that the output handle needs, and the reason code if it was not given.
+# For each MQPMO option: the MQOPEN option that the output handle needs, and the reason code if the option is missing.
 _NEEDED = {
     mq.MQPMO_PASS_IDENTITY_CONTEXT: (
         mq.MQOO_PASS_IDENTITY_CONTEXT
@@ -43,7 +43,7 @@ _NEEDED = {
 
 
 def check_context(connection: Connection, handle: Handle, pmo: PutMessageOptions, *, put1: bool) -> None:
-    """Raise Failed unless the handle was opened for this context. MQPUT1 opens its queue with the needed options itself."""
+    """Raise Failed if the handle was not opened for this context. MQPUT1 opens its queue with the needed options itself."""
     option = pmo.options & (PASSES | SETS)
     if not option:
         return
@@ -55,7 +55,7 @@ def check_context(connection: Connection, handle: Handle, pmo: PutMessageOptions
 
 
 def _source(connection: Connection, pmo: PutMessageOptions) -> MessageDescriptor:
-    """Return the descriptor of the message whose context is passed on."""
+    """Return the descriptor of the message from which the context is passed on."""
     source = connection.handles.get(pmo.context)
     if source is None or not source.options & mq.MQOO_SAVE_ALL_CONTEXT:
         raise Failed(mq.MQRC_CONTEXT_HANDLE_ERROR)
@@ -65,7 +65,7 @@ def _source(connection: Connection, pmo: PutMessageOptions) -> MessageDescriptor
 
 
 def set_context(q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions) -> None:
-    """Fill in the context fields of a descriptor as MQPMO says, after ``check_context`` has passed."""
+    """Fill in a descriptor's context fields as MQPMO requires. Call ``check_context`` first."""
     options = pmo.options
     if options & mq.MQPMO_NO_CONTEXT:
         md.user_identifier, md.accounting_token, md.appl_identity_data = b" " * 12, bytes(32), b" " * 32
@@ -78,7 +78,7 @@ def set_context(q_mgr: QueueManager, connection: Connection, md: MessageDescript
         for field in passed:
             setattr(md, field, getattr(source, field))
     elif options & SETS:
-        # A null and what follows it become blanks (IBM MQ, "UserIdentifier", "AccountingToken", "PutApplName",
+        # A null and all bytes after it become blanks (IBM MQ, "UserIdentifier", "AccountingToken", "PutApplName",
         # "ApplIdentityData", PutDate, PutTime).
         for field in _TEXT:
             value = getattr(md, field)

@@ -1,12 +1,12 @@
-"""MQGMO_CONVERT: character data from one coded character set to another.
+"""MQGMO_CONVERT: converts character data from one coded character set to another.
 
-Text (MQFMT_STRING), PCF (MQFMT_ADMIN), and MQRFH2 headers with the data that they describe are converted. Other data is
-returned unconverted, with IBM MQ's warning: MQRC_FORMAT_ERROR for data without a format, MQRC_NOT_CONVERTED for formats that
-are unknown here. A character that the target set does not have becomes that set's substitute character.
+This module converts text (MQFMT_STRING), PCF (MQFMT_ADMIN), and MQRFH2 headers with the data that they describe. It returns other
+data unconverted, with IBM MQ's warning: MQRC_FORMAT_ERROR for data without a format, MQRC_NOT_CONVERTED for formats that are
+unknown here. A character that the target set does not have becomes the target set's substitute character.
 
-Source: IBM MQ, "Conversion processing", "MQRFH2" and the reason codes 2110, 2111, 2115, 2119,
-2272. Of an MQRFH2 in the requested form only the description of the data right behind it is looked at (support page 212795).
-Unverified: the reason if there is no conversion behind a header. IBM MQ refuses to convert between languages (850 to 1025).
+Source: IBM MQ, "Conversion processing", "MQRFH2" and the reason codes 2110, 2111, 2115, 2119, 2272. If an MQRFH2 already has the
+requested form, only its description of the data right after it is checked (support page 212795). Unverified: the reason code if
+the data after a header cannot be converted. IBM MQ refuses to convert between languages (850 to 1025).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mqembedded.wire.structures import blank_padded, describes_data, describing_
 
 _ORDERS = {1: ">", 2: "<"}
 _FIXED = 36
-# The most headers behind each other, as each costs a call.
+# The most headers in a message. Each header costs a nested call.
 _MOST_HEADERS = 100
 
 
@@ -41,12 +41,12 @@ class Form(NamedTuple):
 
     @property
     def page(self) -> CodecInfo | None:
-        """The code page; in UTF-16 the byte order is that of integers."""
+        """The code page. In UTF-16, the byte order is that of integers."""
         return code_page(self.ccsid, little_endian=self.order == "<")
 
 
 class Converted(NamedTuple):
-    """Data, its form, and the reason code of the warning with which it is returned."""
+    """Data, its form, and the reason code of the warning that MQGET returns with it."""
 
     data: bytes
     form: Form
@@ -54,9 +54,9 @@ class Converted(NamedTuple):
 
 
 def convert(data: bytes, format_name: bytes, source: Form, target: Form, headers: int = 0) -> Converted:
-    """Convert message data from one form to another. Data that cannot be converted is returned as it is, with a warning.
+    """Convert message data from one form to another. Return data that cannot be converted as it is, with a warning.
 
-    ``headers``: the number of headers in front of the data.
+    ``headers`` is the number of headers in front of the data.
     """
     format_name = blank_padded(format_name, 8)
     if data and format_name == mq.MQFMT_RF_HEADER_2 and headers < _MOST_HEADERS:
@@ -82,7 +82,7 @@ def convert(data: bytes, format_name: bytes, source: Form, target: Form, headers
 
 
 def _convert_rfh2(data: bytes, source: Form, target: Form, headers: int) -> Converted:
-    """Convert an MQRFH2 and its data. The folders are in Unicode; in UTF-16 their byte order is that of the header."""
+    """Convert an MQRFH2 and its data. The folders are in Unicode. In UTF-16, their byte order is the header's byte order."""
     unconverted = Converted(data, source, mq.MQRC_NOT_CONVERTED)
     read = source.page
     if len(data) < _FIXED or read is None:
@@ -128,18 +128,18 @@ def _convert_folders(raw: bytes, read: str, write: str, utf_16: bool) -> bytes:
 
 
 def converted_message(md: bytes, data: bytes, asked: tuple[int, int], buffer_length: int) -> tuple[bytes, bytes, int]:
-    """Return descriptor and data in the requested Encoding and CCSID, or unchanged with a reason code."""
+    """Return descriptor and data in the requested Encoding and CCSID (unchanged after an error), and a reason code."""
     encoding, ccsid = describes_data(md)
     target = Form(CCSID if asked[1] in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL) else asked[1], asked[0])
     converted = convert(data, md[32:40], Form(ccsid, encoding), target)
     if len(converted.data) > buffer_length:
-        # The message fitted before the conversion, so it is delivered unconverted (reason code 2120).
+        # The message fitted into the buffer before the conversion, so it is delivered unconverted (reason code 2120).
         return md, data, mq.MQRC_CONVERTED_MSG_TOO_BIG
     return describing_data(md, *converted.form), converted.data, converted.reason
 
 
 def alike(parts: list[Message]) -> tuple[list[Message], int]:
-    """Return the leading segments that can be reassembled, and a reason code if there are others, else MQRC_NONE."""
+    """Return the first segments that can be joined, and MQRC_NONE or, if there are further segments, the reason code."""
     if len(parts) == 1:
         return parts, mq.MQRC_NONE
     first = describes_data(parts[0].md)

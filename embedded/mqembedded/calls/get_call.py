@@ -1,7 +1,7 @@
-"""One MQGET call: the message that it returns, its conditions, and its effect on the handle.
+"""An MQGET call: the message that it returns, its conditions, and its effect on the handle.
 
-``_find`` searches as Table 16 says, with match options, browse cursor, locks, marks and availability options. ``_deliver``
-returns a message, with all that this involves. Not here: the options (``get_options.py``).
+``_find`` searches for a message as in Table 16, with match options, browse cursor, locks, marks and availability options.
+``_deliver`` makes the answer and updates the queue and the handle. ``get_options.py`` checks the options.
 """
 
 from __future__ import annotations
@@ -55,10 +55,9 @@ Found = tuple[list[Message], Answer]
 
 
 class Get:
-    """One MQGET call.
+    """An MQGET call.
 
-    It finds the physical messages of one logical message: with MQGMO_COMPLETE_MSG all its segments, by ascending offset,
-    otherwise a single message.
+    With MQGMO_COMPLETE_MSG it finds all segments of a logical message, by ascending offset, otherwise a single physical message.
     """
 
     def __init__(
@@ -87,9 +86,9 @@ class Get:
         self.match = self._match()
 
     def _check(self) -> None:
-        """Raise Failed for a call that MQGET refuses before it looks at messages."""
+        """Raise Failed if MQGET refuses the call before it looks for a message."""
         options, handle, zos = self.options, self.handle, self.q_mgr.platform is Platform.ZOS
-        # With options that use the browse cursor, the sequence number is not a criterion.
+        # Options that use the browse cursor ignore the sequence number.
         by_number = self.gmo.match_options & mq.MQMO_MATCH_MSG_SEQ_NUMBER and not options & UNDER_CURSOR
         check_get(
             options,
@@ -102,7 +101,7 @@ class Get:
         if self.buffer_length < 0:
             raise Failed(mq.MQRC_BUFFER_LENGTH_ERROR)
         if self.buffer_length > self.connection.max_msg_length:
-            # For a client this reason code also means that the buffer is longer than its channel can carry (reason code 2010,
+            # For a client, this reason code also means that the buffer is longer than the channel's maximum (reason code 2010,
             # MQRC_DATA_LENGTH_ERROR).
             raise Failed(mq.MQRC_DATA_LENGTH_ERROR)
         if options & mq.MQGMO_WAIT and self.gmo.wait_interval_ms < mq.MQWI_UNLIMITED:
@@ -111,7 +110,7 @@ class Get:
             raise Failed(mq.MQRC_INCONSISTENT_BROWSE)
 
     def _match(self) -> Match:
-        """Return the criteria; MQMI_NONE, MQCI_NONE and MQGI_NONE match anything (IBM MQ, "MatchOptions")."""
+        """Return the call's match criteria. MQMI_NONE, MQCI_NONE and MQGI_NONE match any message (IBM MQ, "MatchOptions")."""
         chosen, md = self.gmo.match_options, self.md
         if not chosen:
             return ANYTHING
@@ -125,7 +124,7 @@ class Get:
         )
 
     def begin_wait(self, waiting: WaitingCall[Found]) -> None:
-        """Register this call with the queue as waiting, with its criteria."""
+        """Add this call to the queue's waiting calls, with its criteria."""
         self.queue.waiting.add(waiting, self.wanted(self.turn()))
         self.handle.waits = True
 
@@ -135,7 +134,7 @@ class Get:
         self.handle.waits = False
 
     def turn(self) -> Turn:
-        """Return this call's turn among waiting calls; a locking browse does not count as a browse (IBM MQ, "MQGMO options")."""
+        """Return this call's turn among waiting calls. A browse with a lock is not ``Turn.BROWSE`` (IBM MQ, "MQGMO options")."""
         if self.browses and not self.options & mq.MQGMO_LOCK:
             return Turn.BROWSE
         return Turn.SPECIFIC if self._goes_on_with() is not None or self.match != ANYTHING else Turn.GENERAL
@@ -146,24 +145,24 @@ class Get:
         whole = bool(self.options & WHOLE_LOGICAL_MESSAGE)
         if goes_on_with is not None:
             identifier = ("group_id", goes_on_with.group_id)
-            # Inside a logical message, its other segments may be missing.
+            # After the first segment of a logical message, its other segments need not be there.
             whole = whole and not self.handle.states[self.direction].current_logical_message
         elif self.options & mq.MQGMO_BROWSE_NEXT:
             cursor = self._cursor()
         return Wanted(turn, identifier, whole, (self.options, self.match, goes_on_with, cursor))
 
     def _goes_on_with(self) -> Identity | None:
-        """Return the next item of the current group or logical message if this call must continue it, else None."""
+        """Return the next item in the current group or logical message if the call must continue it, else None."""
         if not self.logical_order or self.options & mq.MQGMO_BROWSE_FIRST:
             return None
         return next_to_get(self.handle.states[self.direction])
 
     def _cursor(self) -> int | None:
-        """Return the place after which MQGMO_BROWSE_NEXT continues."""
+        """Return the key after which MQGMO_BROWSE_NEXT continues."""
         return self.handle.logical_cursor if self.logical_order else self.handle.cursor
 
     def next_expiry_of_marks_s(self) -> float:
-        """Return the time at which marks end, so that a message becomes retrievable (``time.monotonic``); infinity if never."""
+        """Return when the next marks end and make a message retrievable (``time.monotonic``), or infinity if no marks end."""
         expiry_s = None
         if self.options & mq.MQGMO_UNMARKED_BROWSE_MSG:
             with self.q_mgr.lock:
@@ -172,7 +171,7 @@ class Get:
 
     @property
     def inhibited(self) -> bool:
-        """Whether gets are inhibited for the queue, or for the alias that was opened."""
+        """Whether gets are inhibited for the queue or for the alias that was opened."""
         inhibited = mq.MQQA_GET_INHIBITED
         opened = self.handle.opened_values
         return self.queue.values[mq.MQIA_INHIBIT_GET] == inhibited or (
@@ -180,7 +179,7 @@ class Get:
         )
 
     def attempt(self) -> Found | None:
-        """Look once, under the lock. Returns the messages and the answer, or None if there is no message now."""
+        """Look once, under the lock; return the messages and the answer, or None if there is no message now."""
         self.q_mgr.fail_if_quiescing(self.connection, self.options & mq.MQGMO_FAIL_IF_QUIESCING)
         if self.queue.deleted:
             raise Failed(mq.MQRC_Q_DELETED)
@@ -194,7 +193,7 @@ class Get:
         parts = self._find()
         if parts is None:
             if self.options & MOVES_CURSOR:
-                # If no message is found, the old lock ends: with MQRC_NO_MSG_AVAILABLE, and also before a wait.
+                # If the call finds no message, the old lock ends, both before a wait and with MQRC_NO_MSG_AVAILABLE.
                 self.handle.unlock()
             return None
         # Segments that are not returned stay on the queue.
@@ -205,7 +204,7 @@ class Get:
         return parts, answer
 
     def finish(self, found: Found) -> Answer:
-        """Make a removal outside syncpoint durable, without the lock; then return the answer."""
+        """Write a removal outside syncpoint to the disk, without the lock, and return the answer."""
         parts, answer = found
         if not self._removed_for_good(parts, answer):
             return answer
@@ -221,7 +220,7 @@ class Get:
         return answer
 
     def give_back(self, parts: list[Message], answer: Answer) -> None:
-        """Undo a removal outside syncpoint whose answer was not sent. A unit of work is backed out as a whole instead."""
+        """Undo a removal outside syncpoint whose answer was not sent. (A unit of work is backed out as a whole.)"""
         if self._removed_for_good(parts, answer):
             self.handle.states[Direction.GET] = self._state_before
             self.queue.make_available(parts)
@@ -229,7 +228,7 @@ class Get:
             forget(self._reports)
 
     def _removed_for_good(self, parts: list[Message], answer: Answer) -> bool:
-        """Whether the call removed messages outside syncpoint."""
+        """Whether the call has removed messages outside syncpoint."""
         return not (self.browses or self._in_unit_of_work(parts[0]) or answer[1] == mq.MQRC_TRUNCATED_MSG_FAILED)
 
     # --- which messages
@@ -248,18 +247,18 @@ class Get:
         return next(filter(None, map(self._retrievable, found)), None)
 
     def _whole(self) -> Whole:
-        """Return what must be complete before a message may be returned."""
+        """Return what must be complete before the call can return a message."""
         if self.options & mq.MQGMO_ALL_MSGS_AVAILABLE:
             return Whole.GROUP
         return Whole.LOGICAL_MESSAGE if self.options & WHOLE_LOGICAL_MESSAGE else Whole.MESSAGE
 
     def _under_cursor(self) -> list[Message]:
-        """Return the message under the browse cursor, or its logical message. Match options do not count."""
+        """Return the message under the browse cursor, or its logical message. Match options are ignored."""
         message = self.queue.available.get(self.handle.cursor)
         if message is None or not self._may_see(message):
             raise Failed(mq.MQRC_NO_MSG_UNDER_CURSOR)
         if self.options & mq.MQGMO_UNMARKED_BROWSE_MSG and self.queue.marks.is_marked_for(message, self.handle):
-            # Unverified: a marked message is not returned, but IBM does not document with which reason code.
+            # A marked message is not returned. IBM does not document the reason code, so this one is unverified.
             raise Failed(mq.MQRC_NO_MSG_UNDER_CURSOR)
         if self.options & mq.MQGMO_COMPLETE_MSG and message.offset:
             raise Failed(mq.MQRC_INVALID_MSG_UNDER_CURSOR)
@@ -269,7 +268,7 @@ class Get:
         return parts
 
     def _continue(self, wanted: Identity) -> list[Message] | None:
-        """Return the next item of the current group or logical message; None if it is not available."""
+        """Return the next item in the current group or logical message, or None if it is not available."""
         if not self.browses and not self.options & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
             self._check_unit_of_work(bool(self.options & mq.MQGMO_SYNCPOINT))
         group = self.queue.groups.get(wanted.group_id)
@@ -279,8 +278,8 @@ class Get:
         if not self.match.accepts(message):
             raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
         if self.handle.states[self.direction].current_logical_message:
-            # Inside a logical message its segments need not be complete any more. With MQGMO_COMPLETE_MSG, one that was begun
-            # segment by segment never is.
+            # After its first segment, a logical message need not be complete any more. MQGMO_COMPLETE_MSG cannot complete a
+            # message that was begun segment by segment.
             whole = self.options & mq.MQGMO_COMPLETE_MSG
             return [message] if self._may_see(message) and not whole else None
         return self._retrievable(message)
@@ -289,13 +288,13 @@ class Get:
         return message.locked_by is None or message.locked_by is self.handle
 
     def _retrievable(self, message: Message) -> list[Message] | None:
-        """Return the messages for an MQGET that finds this one: itself, or its logical message; None if that is incomplete."""
+        """Return the message, or with some options its logical message; None if the logical message is incomplete."""
         if not self._may_see(message):
             return None
         if not self.options & WHOLE_LOGICAL_MESSAGE:
             return [message]
         if self.options & mq.MQGMO_COMPLETE_MSG:
-            # The place of a logical message is that of its first segment.
+            # A logical message has the place of its first segment.
             parts = self.queue.groups.logical_message(message) if not message.offset else []
             return parts if parts and parts[0] is message and self._may_see_all(parts) else None
         if not self.queue.groups.has_all_segments(message):
@@ -319,7 +318,7 @@ class Get:
     # --- what returning a message involves
 
     def _deliver(self, parts: list[Message], unlike: int) -> Answer:
-        """Build the answer from segments that can be joined; ``unlike`` is the reason code if others cannot, else MQRC_NONE."""
+        """Build the answer from joined segments. ``unlike`` is the reason code if later segments cannot be joined, else 0."""
         handle, first = self.handle, parts[0]
         in_unit_of_work = self._in_unit_of_work(first)
         warning = mq.MQRC_NONE if self.browses else self._leaves(first, in_unit_of_work)
@@ -334,7 +333,7 @@ class Get:
                 flags |= mq.MQMF_SEGMENT | mq.MQMF_LAST_SEGMENT
             md = as_only_segment(md, flags)
         if self.options & mq.MQGMO_COMPLETE_MSG and flags & IS_SEGMENT:
-            # "The missing bytes are replaced by nulls": a report may have less data than the segment it is about.
+            # A report can have less data than the segment that it is about: "The missing bytes are replaced by nulls".
             data = b"".join(part.data.ljust(part.extent, b"\0") for part in parts)
         length = first.extent if len(parts) == 1 else sum(part.extent for part in parts)
         md, data, properties = present(md, data, first.properties, self.properties)
@@ -381,7 +380,7 @@ class Get:
         return comp, warning, [md, gmo, len(data), returned]
 
     def _leaves(self, message: Message, in_unit_of_work: bool) -> int:
-        """Return the warning for a message that does not continue the handle's group or logical message."""
+        """Return the warning for a message that does not continue the handle's group or logical message, or MQRC_NONE."""
         state = self.handle.states[Direction.GET]
         if not state.unterminated:
             return mq.MQRC_NONE
@@ -411,17 +410,17 @@ class Get:
         handle.browsed_in_logical_order = self.logical_order
 
     def _lock(self, parts: list[Message]) -> None:
-        """Lock the browsed message, or unlock the locked one, as the options ask."""
+        """Lock the browsed message, or unlock the locked message, if the options ask for it."""
         under_cursor = self.options & mq.MQGMO_BROWSE_MSG_UNDER_CURSOR
         if under_cursor and self.options & mq.MQGMO_LOCK and self.handle.locked:
-            # The locked message is the one under the cursor, and it stays locked.
+            # The message under the cursor is the locked message, and stays locked.
             return
         self.handle.unlock()
         if self.options & mq.MQGMO_LOCK:
             self.handle.lock(parts)
 
     def _mark(self, message: Message) -> None:
-        """Mark the browsed message, or remove marks, as the options ask."""
+        """Mark the browsed message, or remove marks, if the options ask for it."""
         options, marks = self.options, self.queue.marks
         if options & mq.MQGMO_MARK_BROWSE_HANDLE:
             marks.mark(message, self.handle)
@@ -436,7 +435,7 @@ class Get:
         reported = delivery_is_confirmed(parts[0])
         unit = self.q_mgr.unit_of_work(self.connection, len(parts) + reported) if in_unit_of_work else None
         if unit is None and len(parts) > 1 and parts[0].persistent and self.connection.unit_of_work:
-            # Joining persistent segments needs a unit of work, but the application's is open, and there is only one.
+            # Joining persistent segments needs a unit of work, but a connection has only one, which the application uses.
             raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
         self._state_before = self.handle.states[Direction.GET]
         self.q_mgr.keep_state(self.connection, self.handle, Direction.GET, in_unit_of_work)

@@ -1,4 +1,4 @@
-"""MQGMO options: groups of them, and the combinations that are allowed (IBM MQ, "MQGMO options")."""
+"""Checks MQGMO options: groups of options, and the combinations that are allowed (IBM MQ, "MQGMO options")."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNMARKS = mq.MQGMO_UNMARK_BROWSE_HANDLE | mq.MQGMO_UNMARK_BROWSE_CO_OP
 _OF_HANDLE = mq.MQGMO_MARK_BROWSE_HANDLE | mq.MQGMO_UNMARK_BROWSE_HANDLE
 _FOR_CO_OP = mq.MQGMO_MARK_BROWSE_CO_OP | mq.MQGMO_UNMARK_BROWSE_CO_OP
 _ABOUT_MARKS = _OF_HANDLE | _FOR_CO_OP | mq.MQGMO_UNMARKED_BROWSE_MSG
-# A mark is set on one physical message at a time.
+# A call can mark only a single physical message.
 _NOT_WITH_MARKS = (
     mq.MQGMO_ALL_MSGS_AVAILABLE
     | mq.MQGMO_ALL_SEGMENTS_AVAILABLE
@@ -28,7 +28,7 @@ _NOT_WITH_MARKS = (
     | mq.MQGMO_LOCK
     | mq.MQGMO_UNLOCK
 )
-# These two options exist on z/OS only (IBM MQ, "MQGMO options").
+# Only z/OS has these two options (IBM MQ, "MQGMO options").
 _NOT_HERE = mq.MQGMO_SET_SIGNAL | mq.MQGMO_MARK_SKIP_BACKOUT
 _KNOWN = (
     mq.MQGMO_WAIT
@@ -69,15 +69,15 @@ def check_get(
     has_number: bool,
     has_index: bool,
 ) -> None:
-    """Raise Failed for options that MQGET refuses, whatever messages there are. Combinations that passed are cached.
+    """Raise Failed for options that MQGET refuses, whatever messages there are. Combinations without an error are cached.
 
     Args:
-        options: of MQGMO.
-        match_options: of MQGMO.
-        versions: of MQGMO and MQMD.
-        open_options: of the MQOPEN.
-        has_number: false if MsgSeqNumber is a criterion, and no message can have that number.
-        has_index: whether the queue has the index by GroupId that z/OS needs; true on other platforms.
+        options: Options of MQGMO.
+        match_options: MatchOptions of MQGMO.
+        versions: the versions of MQGMO and MQMD.
+        open_options: the options of the MQOPEN.
+        has_number: false if MsgSeqNumber is a criterion with a value that no message can have.
+        has_index: whether the queue has the index by GroupId that z/OS requires; true on other platforms.
     """
     check_get_options(options)
     matches = match_options if not options & UNDER_CURSOR else 0
@@ -85,11 +85,11 @@ def check_get(
     if match_options & ~_MATCHES:
         raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
     if match_options & mq.MQMO_MATCH_OFFSET and options & mq.MQGMO_COMPLETE_MSG:
-        # IBM documents "Any of the MQMO options but this", but not the reason code: unverified.
+        # IBM documents "Any of the MQMO options but this", but not the reason code, so it is unverified.
         raise Failed(mq.MQRC_MATCH_OPTIONS_ERROR)
     if not has_number:
         raise Failed(mq.MQRC_MSG_SEQ_NUMBER_ERROR)
-    # When the message token can be a criterion: IBM MQ, "MsgToken".
+    # IBM MQ, "MsgToken", documents when the message token can be a criterion.
     if matches & mq.MQMO_MATCH_MSG_TOKEN and gmo_version < 3:
         raise Failed(mq.MQRC_WRONG_GMO_VERSION)
     if matches & mq.MQMO_MATCH_MSG_TOKEN and options & mq.MQGMO_WAIT:
@@ -131,9 +131,9 @@ def check_get_options(options: int) -> None:
 
 
 def _contradict_marks(options: int) -> bool:
-    """Whether options about marks are combined with options that they exclude.
+    """Whether mark options are combined with options that exclude them.
 
-    Unverified: the list of combinations, written from memory of "MQGMO options", and their reason code.
+    Unverified: the list of combinations, which was written from memory of "MQGMO options", and their reason code.
     """
     return bool(
         (options & _ABOUT_MARKS and (not options & BROWSES or options & _NOT_WITH_MARKS))

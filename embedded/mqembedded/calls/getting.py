@@ -1,6 +1,6 @@
-"""MQGET. A call that may wait and finds nothing looks again each time the queue changes.
+"""MQGET. If a call with MQGMO_WAIT finds no message, it looks again each time the queue changes.
 
-Not here: which message a call finds (``get_call.py``), which waiting call looks first (``messages/waiting.py``).
+``get_call.py`` finds the message. ``messages/waiting.py`` decides which waiting call looks first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mqembedded.wire.structures import (
 def get(
     q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, gmo_raw: bytes, buffer_length: int
 ) -> Answer:
-    """MQGET (IBM MQ, "MQGET")."""
+    """Carry out MQGET (IBM MQ, "MQGET")."""
     try:
         gmo = GetMessageOptions.read(gmo_raw)
     except StructureError as error:
@@ -46,14 +46,14 @@ def get(
         if found is None:
             if not waits:
                 raise Failed(mq.MQRC_NO_MSG_AVAILABLE)
-            # Still under the same lock, so that no message arrives between looking and waiting.
+            # The lock is still the same, so that no message arrives between looking and waiting.
             waiting = WaitingCall(call.turn(), call.attempt, connection.waiter.wake)
             call.begin_wait(waiting)
     return call.finish(_wait(call, waiting) if found is None else found)
 
 
 def _wait(call: Get, waiting: WaitingCall[Found]) -> Found:
-    """Return the answer of a waiting call within its wait interval. Raises Failed, ConnectionGone."""
+    """Wait for a message within the wait interval, and return what the call finds. Raises Failed or ConnectionGone."""
     interval_ms = call.gmo.wait_interval_ms
     deadline_s = math.inf if interval_ms == mq.MQWI_UNLIMITED else time.monotonic() + interval_ms / 1000
     try:
@@ -64,7 +64,7 @@ def _wait(call: Get, waiting: WaitingCall[Found]) -> Found:
                 with call.q_mgr.lock:
                     call.queue.wake()
     except BaseException:
-        # The application is probably gone, so another call must get the message.
+        # The application is probably gone, so another application's call must get the message.
         with call.q_mgr.lock:
             call.end_wait(waiting)
             if isinstance(waiting.outcome, tuple):
@@ -80,7 +80,7 @@ def _wait(call: Get, waiting: WaitingCall[Found]) -> Found:
 
 
 def _unlock(q_mgr: QueueManager, connection: Connection, hobj: int, gmo: GetMessageOptions) -> Answer:
-    """MQGMO_UNLOCK: only the options are checked, and nothing is returned."""
+    """Carry out MQGMO_UNLOCK: check the options, unlock, and return no message."""
     with q_mgr.lock:
         handle, _ = connection.queue_handle(hobj)
         check_get_options(gmo.options)

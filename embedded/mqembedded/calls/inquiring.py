@@ -58,7 +58,7 @@ _OF_CLUSTER_QUEUES = (
 
 
 def _lengths(attributes: tuple[Attribute, ...], others: Iterable[int]) -> dict[int, int]:
-    """Return selectors with the lengths of their values, 0 for an integer. The two that are added here belong to every object."""
+    """Return selectors with the lengths of their values, 0 for an integer. This adds two selectors that all objects have."""
     dates = (mq.MQCA_ALTERATION_DATE, mq.MQCA_ALTERATION_TIME)
     return {
         **{selector: character_length(selector) for selector in (*others, *dates)},
@@ -66,7 +66,7 @@ def _lengths(attributes: tuple[Attribute, ...], others: Iterable[int]) -> dict[i
     }
 
 
-# For each type of object the selectors that are valid for it, with the lengths of their values.
+# The valid selectors of each object type, with the lengths of their values.
 _SELECTORS = {
     mq.MQOT_Q: _lengths(
         QUEUE_ATTRIBUTES,
@@ -117,10 +117,11 @@ def inquire(
     int_attr_count: int,
     char_attr_length: int,
 ) -> Answer:
-    """MQINQ (IBM MQ, "MQINQ"): integers in the order of their selectors, then character values one after the other.
+    """Carry out MQINQ (IBM MQ, "MQINQ"): return integers in the order of their selectors, then character values.
 
     A selector must be valid for the type of object (2067). If only queues of other types have the attribute, its value is -1 or
-    asterisks, and the call ends with a warning. Too little room is a warning, too. The first of 2068, 2022, 2008 is returned.
+    asterisks, and the call ends with a warning. Too small a buffer is a warning, too. If several of 2068, 2022, 2008 apply, the
+    first of them is returned.
     """
     with q_mgr.lock:
         handle = connection.handle(hobj)
@@ -138,7 +139,7 @@ def inquire(
                 raise Failed(mq.MQRC_SELECTOR_ERROR)
             value = known.get(selector)
             if length := valid[selector]:
-                # The names of a namelist are one attribute: 48 characters for each name, one after the other.
+                # The names of a namelist are a single attribute, with 48 characters for each name.
                 texts = value if isinstance(value, list) else ["*" * length if value is None else str(value)]
                 characters += b"".join(text.encode("latin-1", "replace").ljust(length)[:length] for text in texts)
             else:
@@ -160,9 +161,9 @@ def inquire(
 
 
 def _values(q_mgr: QueueManager, handle: Handle) -> Mapping[int, ObjectValue]:
-    """Return the attributes that MQINQ can return for a handle; raises Failed if a namelist or a process no longer exists."""
+    """Return the attributes that MQINQ can return for a handle; raise Failed if a namelist or a process no longer exists."""
     if handle.topic_string:
-        # "MQINQ" has no selectors for topics; this reason code is unverified.
+        # "MQINQ" has no selectors for topics. This reason code is unverified.
         raise Failed(mq.MQRC_SELECTOR_ERROR)
     if handle.route is not None and handle.route.is_elsewhere:
         return {**{each: handle.route.values[each] for each in _OF_CLUSTER_QUEUES}, mq.MQCA_Q_NAME: handle.opened_name}
@@ -183,7 +184,7 @@ def _values(q_mgr: QueueManager, handle: Handle) -> Mapping[int, ObjectValue]:
 
 
 def _queue_values(handle: Handle, queue: Queue) -> dict[int, Value]:
-    """Return the attributes that MQINQ can return for a queue handle; those of an alias are its own (IBM MQ, "MQINQ")."""
+    """Return the attributes that MQINQ can return for a queue handle. An alias has its own attributes (IBM MQ, "MQINQ")."""
     if handle.opened_values is queue.values:
         return {**object_values(queue), mq.MQCA_Q_NAME: handle.opened_name}
     return {
@@ -195,7 +196,7 @@ def _queue_values(handle: Handle, queue: Queue) -> dict[int, Value]:
 
 
 def object_values(queue: Queue | Definition) -> dict[int, Value]:
-    """Return all attributes of a queue by selector, computed ones too."""
+    """Return all attributes of a queue, also the computed ones, by selector."""
     values = {**queue.values, **_dates(queue.created), mq.MQCA_Q_NAME: queue.name, mq.MQIA_Q_TYPE: queue.type}
     if not isinstance(queue, Queue):
         return values
@@ -217,7 +218,7 @@ def _dates(created: time.struct_time) -> dict[int, Value]:
 
 
 def q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
-    """Return all attributes of the queue manager, by selector."""
+    """Return all attributes of the queue manager by selector."""
     return {
         **q_mgr.catalogue.q_mgr_values,
         mq.MQCA_Q_MGR_NAME: q_mgr.name,
@@ -231,7 +232,7 @@ def q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
         mq.MQIA_PLATFORM: q_mgr.platform.mqi_number,
         mq.MQIA_SYNCPOINT: mq.MQSP_AVAILABLE,
         mq.MQIA_DIST_LISTS: mq.MQDL_NOT_SUPPORTED,
-        # Always "disabled", because records are not enforced.
+        # The value is always "disabled", because records are not enforced.
         pcf.MQIA_CHLAUTH_RECORDS: pcf.MQCHLA_DISABLED,
     }
 
@@ -239,7 +240,7 @@ def q_mgr_values(q_mgr: QueueManager) -> dict[int, Value]:
 def set_attributes(
     q_mgr: QueueManager, connection: Connection, hobj: int, selectors_raw: bytes, int_attrs: bytes, char_attrs: bytes
 ) -> Answer:
-    """MQSET (IBM MQ, "MQSET"): sets all given attributes or none."""
+    """Carry out MQSET (IBM MQ, "MQSET"): set all given attributes or none."""
     with q_mgr.lock:
         handle, queue = connection.queue_handle(hobj)
         if not handle.options & mq.MQOO_SET:

@@ -1,4 +1,4 @@
-"""Checks of the MQMD of a message that is put; values that mean the queue's default are replaced."""
+"""Checks the MQMD of a message that is put, and replaces values that mean the queue's default."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MSG_TYPES = frozenset({mq.MQMT_REQUEST, mq.MQMT_REPLY, mq.MQMT_REPORT, mq.MQMT_
 
 
 def resolve_descriptor(md: MessageDescriptor, persistence: Value, priority: Value) -> int:
-    """Check the fields that do not concern groups, and fill in defaults. Return the reason code of a warning, or 0."""
+    """Check the fields that do not concern groups, and fill in defaults; return the reason code of a warning, or 0."""
     md.reply_to_q = blank_padded(md.reply_to_q, 48)
     md.reply_to_q_mgr = blank_padded(md.reply_to_q_mgr, 48)
     md.format = blank_padded(md.format, 8)
@@ -35,7 +35,7 @@ def resolve_descriptor(md: MessageDescriptor, persistence: Value, priority: Valu
 def _check(
     report: int, msg_type: int, expiry: int, feedback: int, persistence: int, priority: int, reply_to_q: bytes
 ) -> int:
-    """Check fields that are the same in most messages of a program; combinations that passed are cached."""
+    """Check fields that are the same in most messages of a program. Combinations without an error are cached."""
     warning = check_report(report)
     if msg_type not in _MSG_TYPES and not mq.MQMT_APPL_FIRST <= msg_type <= mq.MQMT_APPL_LAST:
         raise Failed(mq.MQRC_MSG_TYPE_ERROR)
@@ -51,13 +51,13 @@ def _check(
     if priority < 0 and priority != mq.MQPRI_PRIORITY_AS_Q_DEF:
         raise Failed(mq.MQRC_PRIORITY_ERROR)
     if priority > MAX_PRIORITY:
-        # The message is placed at the highest priority, and its descriptor keeps the given one (reason code 2049).
+        # The message takes a place at the highest priority, but its descriptor keeps the given priority (reason code 2049).
         warning = mq.MQRC_PRIORITY_EXCEEDS_MAXIMUM
     return warning
 
 
 def check_group_fields(md: MessageDescriptor, body: bytes, *, logical_order: bool) -> None:
-    """Raise Failed for MsgFlags, MsgSeqNumber, Offset or OriginalLength that no message may have."""
+    """Raise Failed for values of MsgFlags, MsgSeqNumber, Offset or OriginalLength that are not allowed."""
     flags = md.msg_flags
     if flags & mq.MQMF_REJECT_UNSUP_MASK & ~_FLAGS:
         raise Failed(mq.MQRC_MSG_FLAGS_ERROR)
@@ -70,7 +70,7 @@ def check_group_fields(md: MessageDescriptor, body: bytes, *, logical_order: boo
         return
     not_last = not flags & mq.MQMF_LAST_SEGMENT
     if md.msg_type == mq.MQMT_REPORT:
-        # IBM MQ, "OriginalLength". Unverified: that such a segment may be empty because its data is another message's.
+        # IBM MQ, "OriginalLength". Unverified: such a segment can be empty, because its data belongs to another message.
         if md.original_length < max(len(body), not_last):
             raise Failed(mq.MQRC_ORIGINAL_LENGTH_ERROR)
     elif not body and not_last:

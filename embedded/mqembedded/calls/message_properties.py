@@ -1,11 +1,11 @@
-"""MQCRTMH, MQDLTMH, MQSETMP, MQINQMP and MQDLTMP.
+"""The verbs MQCRTMH, MQDLTMH, MQSETMP, MQINQMP and MQDLTMP.
 
-The verbs read structures, look up the handle, and turn errors of ``properties/sets.py`` and its neighbours into reason codes.
-Not here: the rules of properties, and what MQPUT and MQGET do with message handles (``property_transfer.py``).
+The verbs read structures, look up the handle, and turn errors from ``properties/`` into reason codes. ``properties/`` has the
+rules of properties. ``property_transfer.py`` has what MQPUT and MQGET do with message handles.
 
-Source: IBM MQ, "MQCRTMH", "MQDLTMH", "MQSETMP", "MQINQMP", "MQDLTMP" and the structures' own. Unverified: the order in which
-errors are found; that the cursor moves with MQRC_PROPERTY_VALUE_TOO_BIG if no conversion was requested, as the page of that
-reason says, and with MQIMPO_QUERY_LENGTH.
+Source: IBM MQ, "MQCRTMH", "MQDLTMH", "MQSETMP", "MQINQMP", "MQDLTMP" and the pages of the structures. Unverified: the order of
+the checks; the cursor moves with MQIMPO_QUERY_LENGTH. The cursor also moves with MQRC_PROPERTY_VALUE_TOO_BIG if no conversion was
+requested, as the page of this reason code documents (unverified).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _VALIDATION = frozenset({mq.MQCMHO_DEFAULT_VALIDATION, mq.MQCMHO_VALIDATE, mq.MQ
 
 
 def _options(raw: bytes, struc_id: bytes, name: str, reason: int) -> int:
-    """Return the Options of a structure; raises Failed with ``reason`` if the bytes are not such a structure."""
+    """Return the Options of a structure; raise Failed with ``reason`` if the bytes are not such a structure."""
     try:
         version_of(raw, struc_id, name)
     except StructureError as error:
@@ -72,7 +72,7 @@ def _name(raw: bytes, ccsid: int) -> str:
     except PropertyError as error:
         if error.reason != mq.MQRC_SOURCE_CCSID_ERROR or ccsid not in (mq.MQCCSI_APPL, UTF_8):
             raise
-        # The character set is known, but the bytes are not valid in it: the name contains characters that do not exist.
+        # The character set is known, but the name's bytes are not valid in it.
         raise PropertyError(mq.MQRC_PROPERTY_NAME_ERROR) from error
 
 
@@ -80,7 +80,7 @@ def _name(raw: bytes, ccsid: int) -> str:
 
 
 def create_handle(q_mgr: QueueManager, connection: Connection, cmho: bytes) -> Answer:
-    """MQCRTMH (IBM MQ, "MQCRTMH")."""
+    """Carry out MQCRTMH (IBM MQ, "MQCRTMH")."""
     options = _options(cmho, b"CMHO", "MQCMHO", mq.MQRC_CMHO_ERROR)
     if options not in _VALIDATION:
         raise Failed(mq.MQRC_OPTIONS_ERROR)
@@ -90,7 +90,7 @@ def create_handle(q_mgr: QueueManager, connection: Connection, cmho: bytes) -> A
 
 
 def delete_handle(_q_mgr: QueueManager, connection: Connection, hmsg: int, dmho: bytes) -> Answer:
-    """MQDLTMH (IBM MQ, "MQDLTMH")."""
+    """Carry out MQDLTMH (IBM MQ, "MQDLTMH")."""
     if _options(dmho, b"DMHO", "MQDMHO", mq.MQRC_DMHO_ERROR) != mq.MQDMHO_NONE:
         raise Failed(mq.MQRC_OPTIONS_ERROR)
     connection.message_handle(hmsg)
@@ -113,7 +113,7 @@ def set_property(
     value_length: int,
     value: bytes,
 ) -> Answer:
-    """MQSETMP (IBM MQ, "MQSETMP")."""
+    """Carry out MQSETMP (IBM MQ, "MQSETMP")."""
     handle = connection.message_handle(hmsg)
     how = _options(smpo, b"SMPO", "MQSMPO", mq.MQRC_SMPO_ERROR)
     if how not in _SETS:
@@ -126,7 +126,7 @@ def set_property(
             check_name(name)
         path = path_of(name)
         if path[:2] == DESCRIPTOR:
-            # These set fields of the descriptor, which only an MQPUT that takes its MQMD from the handle uses.
+            # These properties set fields of the descriptor. An MQPUT uses them only if it takes its MQMD from the handle.
             raise Failed(mq.MQRC_FUNCTION_NOT_SUPPORTED)
         check_type(name, kind)
         read = unpack(kind, value, value_length, encoding, ccsid)
@@ -137,7 +137,7 @@ def set_property(
 
 
 def _description(pd: bytes) -> tuple[int, int, int]:
-    """Return Support, Context and CopyOptions of an MQPD; raises Failed with MQRC_PD_ERROR."""
+    """Return Support, Context and CopyOptions of an MQPD. Raises Failed with MQRC_PD_ERROR."""
     if _options(pd, b"PD  ", "MQPD", mq.MQRC_PD_ERROR) != mq.MQPD_NONE:
         raise Failed(mq.MQRC_PD_ERROR)
     support, context, copy_options = struct.unpack_from("<3i", pd, 12)
@@ -166,7 +166,7 @@ def inquire_property(
     value_length: int,
     name_room: int,
 ) -> Answer:
-    """MQINQMP (IBM MQ, "MQINQMP"). ``name_room`` is the length of the buffer for the name, -1 if there is none."""
+    """Carry out MQINQMP (IBM MQ, "MQINQMP"). ``name_room`` is the length of the buffer for the name, or -1 without a buffer."""
     handle = connection.message_handle(hmsg)
     options = _options(impo, b"IMPO", "MQIMPO", mq.MQRC_IMPO_ERROR)
     if options & ~_INQUIRES or not at_most_one(options, _PLACES):
@@ -186,7 +186,7 @@ def inquire_property(
         except PropertyError as error:
             if error.reason != mq.MQRC_PROP_CONV_NOT_SUPPORTED:
                 raise
-            # The type is returned, too.
+            # The answer has the type, too.
             return mq.MQCC_FAILED, error.reason, [impo, pd, one.kind, 0, b"", b""]
     except PropertyError as error:
         raise Failed(error.reason) from error
@@ -199,7 +199,7 @@ def inquire_property(
 
 
 def _find(handle: MessageHandle, name: str, how: int) -> tuple[int | None, Property]:
-    """Return the place of the inquired property, and the property. A field of the descriptor has no place: the cursor stays."""
+    """Return the property and its cursor position. A descriptor field has position None, so that the cursor does not move."""
     path = path_of(name)
     if path[:2] == DESCRIPTOR and not name.endswith("%"):
         return None, handle.descriptor_field(path)
@@ -209,7 +209,7 @@ def _find(handle: MessageHandle, name: str, how: int) -> tuple[int | None, Prope
 def _answer(
     one: Property, asked: _Inquiry, impo: bytes, wanted: int, value_length: int, name_room: int
 ) -> tuple[int, int, list[object]]:
-    """Return the codes and the reply values, except for the descriptor, of a property that was found."""
+    """Return the codes and the reply values, except the descriptor, for a property that was found."""
     kind, value, warning = one.kind, one.value, mq.MQRC_NONE
     if asked.options & mq.MQIMPO_CONVERT_TYPE:
         value = convert(kind, value, wanted)
@@ -243,7 +243,7 @@ def _answer(
 def delete_property(
     _q_mgr: QueueManager, connection: Connection, hmsg: int, dmpo: bytes, raw_name: bytes, name_ccsid: int
 ) -> Answer:
-    """MQDLTMP (IBM MQ, "MQDLTMP"). If the property does not exist, this is a warning; an empty cursor is a failure."""
+    """Carry out MQDLTMP (IBM MQ, "MQDLTMP"). A missing property is a warning; an empty cursor is a failure."""
     handle = connection.message_handle(hmsg)
     options = _options(dmpo, b"DMPO", "MQDMPO", mq.MQRC_DMPO_ERROR)
     if options not in (mq.MQDMPO_DEL_FIRST, mq.MQDMPO_DEL_PROP_UNDER_CURSOR):

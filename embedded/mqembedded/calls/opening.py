@@ -1,4 +1,4 @@
-"""MQOPEN and MQCLOSE. Not here: opening topics (``pubsub/opening.py``)."""
+"""MQOPEN and MQCLOSE. ``pubsub/opening.py`` opens topics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KNOWN = (
     | _BIND
     | _READ_AHEAD
     | _PASS_OR_SET_CONTEXT
-    # AlternateUserId counts for the authority to open, not for context (IBM MQ, "AlternateUserId", "UserIdentifier").
+    # AlternateUserId affects the authority to open, but not the context (IBM MQ, "AlternateUserId", "UserIdentifier").
     | mq.MQOO_ALTERNATE_USER_AUTHORITY
     | mq.MQOO_CO_OP
     | mq.MQOO_SAVE_ALL_CONTEXT
@@ -45,7 +45,7 @@ _TO_INQUIRE = {mq.MQOT_NAMELIST: Kind.NAMELIST, mq.MQOT_PROCESS: Kind.PROCESS}
 
 
 def at_most_one(options: int, among: int) -> bool:
-    """Whether at most one of these option bits is set."""
+    """Whether at most one of the option bits in ``among`` is set."""
     return (options & among).bit_count() <= 1
 
 
@@ -65,7 +65,7 @@ def check_open_options(options: int) -> None:
 
 
 def descriptor(raw: bytes) -> ObjectDescriptor:
-    """Read an MQOD; raises Failed with MQRC_OD_ERROR, or the reason code of a feature that is not supported."""
+    """Read an MQOD. Raises Failed with MQRC_OD_ERROR, or with the reason code of an unsupported feature."""
     try:
         od = ObjectDescriptor(raw)
     except StructureError as error:
@@ -76,12 +76,12 @@ def descriptor(raw: bytes) -> ObjectDescriptor:
 
 
 def open_object(q_mgr: QueueManager, connection: Connection, od_raw: bytes, options: int) -> Answer:
-    """MQOPEN of any object except a topic (IBM MQ, "MQOPEN")."""
+    """Carry out MQOPEN of any object except a topic (IBM MQ, "MQOPEN")."""
     return open_described(q_mgr, connection, descriptor(od_raw), options)
 
 
 def open_described(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> Answer:
-    """MQOPEN whose MQOD has been read."""
+    """Carry out MQOPEN with an MQOD that has been read."""
     check_open_options(options)
     q_mgr.fail_if_quiescing(connection, options & mq.MQOO_FAIL_IF_QUIESCING)
     with q_mgr.lock:
@@ -104,14 +104,14 @@ def open_described(q_mgr: QueueManager, connection: Connection, od: ObjectDescri
 
 
 def _put_response(connection: Connection, handle: Handle) -> int:
-    """Return the MQPRT_* value if a client may put asynchronously with this handle, else 0."""
+    """Return the MQPRT_* value if a client is allowed to put asynchronously with this handle, else 0."""
     origin = connection.origin
     puts = handle.queue is not None and handle.options & mq.MQOO_OUTPUT
     return handle.default_put_response if puts and origin.is_client and not origin.is_reconnectable else 0
 
 
 def check_handles_left(q_mgr: QueueManager, connection: Connection, wanted: int = 1) -> None:
-    """Raise Failed with MQRC_HANDLE_NOT_AVAILABLE if the connection may not have this many more handles (MAXHANDS)."""
+    """Raise Failed with MQRC_HANDLE_NOT_AVAILABLE if this many more handles exceed the connection's limit (MAXHANDS)."""
     limit = q_mgr.catalogue.q_mgr_values[mq.MQIA_MAX_HANDLES]
     assert isinstance(limit, int)
     if len(connection.handles) + wanted > limit:
@@ -131,7 +131,7 @@ def _open_to_inquire(q_mgr: QueueManager, od: ObjectDescriptor, options: int) ->
     if options & (USES & ~mq.MQOO_INQUIRE):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if od.object_q_mgr_name not in ("", q_mgr.name):
-        # Unverified: this reason code. The name must be blank or this queue manager's (IBM MQ, "MQOD").
+        # The name must be blank or this queue manager's name (IBM MQ, "MQOD"). The reason code is unverified.
         raise Failed(mq.MQRC_OBJECT_Q_MGR_NAME_ERROR)
     try:
         q_mgr.catalogue.objects.get(_TO_INQUIRE[od.object_type], od.object_name)
@@ -141,14 +141,14 @@ def _open_to_inquire(q_mgr: QueueManager, od: ObjectDescriptor, options: int) ->
 
 
 def _answered_queue(q_mgr: QueueManager, od: ObjectDescriptor, handle: Handle, queue: Queue) -> bytes:
-    """Return the MQOD of an opened queue. If the queue manager is not chosen yet, its name is blank."""
+    """Return the MQOD of an opened queue. The queue manager's name in it is blank if no queue manager is chosen yet."""
     if handle.route is None:
         return od.answered(handle.opened_name, queue.name, q_mgr.name)
     return od.answered(handle.opened_name, handle.route.queue_name, handle.route.fixed)
 
 
 def open_queue(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> tuple[Handle, Queue]:
-    """Open a queue by the name in an MQOD. Return the handle, not yet in the connection, and the queue that counts it."""
+    """Open the queue that an MQOD names; return the handle, not yet in the connection, and the queue that counts it."""
     route = q_mgr.cluster.route(od.object_name, od.object_q_mgr_name, options)
     if route is not None:
         return _open_route(q_mgr, od, options, route), route.counted_on
@@ -206,7 +206,7 @@ def _open_route(q_mgr: QueueManager, od: ObjectDescriptor, options: int, route: 
 
 
 def _check_sharing(q_mgr: QueueManager, connection: Connection, queue: Queue, options: int, *, created: bool) -> None:
-    """Raise Failed if a reading forbids an open that IBM's texts allow."""
+    """Raise Failed if a reading forbids an open that IBM's documentation allows."""
     if options & mq.MQOO_BROWSE and not options & INPUT and queue.exclusive_input_count:
         _refuse(q_mgr.readings[BROWSING_EXCLUSIVE])
     is_temporary = queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC
@@ -221,9 +221,9 @@ def _refuse(reason: int) -> None:
 
 
 def _claim_input(q_mgr: QueueManager, connection: Connection, queue: Queue, options: int) -> bool:
-    """Count one more input handle, and return whether it is exclusive. Raises Failed with MQRC_OBJECT_IN_USE.
+    """Count a new input handle, and return whether it is exclusive. Raises Failed with MQRC_OBJECT_IN_USE.
 
-    On a queue that is not shareable every input handle is exclusive (reason code 2042).
+    On a queue that is not shareable, every input handle is exclusive (reason code 2042).
     """
     wanted = options & INPUT
     if wanted == mq.MQOO_INPUT_AS_Q_DEF:
@@ -241,7 +241,7 @@ def _claim_input(q_mgr: QueueManager, connection: Connection, queue: Queue, opti
 
 
 def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options: int) -> Answer:
-    """MQCLOSE (IBM MQ, "MQCLOSE"). A group left unterminated in logical order is a warning (Tables 2 and 17)."""
+    """Carry out MQCLOSE (IBM MQ, "MQCLOSE"). A group left unterminated in logical order is a warning (Tables 2 and 17)."""
     with q_mgr.lock:
         handle = connection.handle(hobj)
         known = _CLOSE_OPTIONS | _CLOSE_SUB_OPTIONS
@@ -267,14 +267,14 @@ def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options
 
 
 def _check_deletion(handle: Handle, *, purge: bool) -> None:
-    """Raise Failed unless this handle may delete its queue when it is closed."""
+    """Raise Failed if this handle is not allowed to delete its queue when it is closed."""
     queue = handle.queue
     if queue is None or queue.definition_type == mq.MQQDT_PREDEFINED or queue.name.startswith(MANAGED):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if queue.deleted:
         return
     if queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC:
-        # The queue is deleted with all its messages, committed or not; calls with other handles get MQRC_Q_DELETED.
+        # The queue is deleted with all its messages, committed or not. Calls with other handles get MQRC_Q_DELETED.
         if not handle.creates_dynamic:
             raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     elif queue.uncommitted or (queue.held and not purge):

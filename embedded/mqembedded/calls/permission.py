@@ -1,20 +1,19 @@
-"""The authorities that calls on queues need: MQOPEN, MQPUT1, MQCLOSE. MQCONNX makes its own check.
+"""The authorities that MQOPEN, MQPUT1 and MQCLOSE of queues need. MQCONNX makes its own check.
 
-The name given to the call is checked: of an alias, not its base queue. If the object does not exist, the call fails without a
-check. Calls with a handle need no authority, because the MQOPEN was checked. Not here: who has which authority
-(``objects/authority.py``), topics (``pubsub/permission.py``), commands (``admin/commands/permission.py``).
+The check uses the name given to the call, so for an alias it uses the alias, not the base queue. If the object does not exist,
+the call fails without a check. Calls with a handle need no authority, because MQOPEN has checked it. ``objects/authority.py`` has
+the users' authorities. ``pubsub/permission.py`` checks topics, ``admin/commands/permission.py`` commands.
 
-For an ObjectQMgrName that leads elsewhere, the profile of the transmission queue is checked, and PUT on it is enough; a queue
-manager alias is not checked. A remote queue that is opened by its own name is checked by that name. For a queue that other
-members of a cluster host, the profile of SYSTEM.CLUSTER.TRANSMIT.QUEUE is checked, as with the default
-ClusterQueueAccessControl=Xmitq; PUT on it is enough (IBM MQ, "Access control and multiple cluster transmission queues").
-ClusterQueueAccessControl=RQMName is not implemented. Unverified: that INQ is checked there too, and that an open that needs a
-local instance is refused (2085, 2045) before any authority is checked.
+If ObjectQMgrName leads to another queue manager, the user needs PUT for the transmission queue; a queue manager alias is not
+checked. If a remote queue is opened by its own name, this name is checked. For a queue that only other members of a cluster host,
+the user needs PUT for SYSTEM.CLUSTER.TRANSMIT.QUEUE, as with the default ClusterQueueAccessControl=Xmitq (IBM MQ, "Access control
+and multiple cluster transmission queues"). ClusterQueueAccessControl=RQMName is not implemented. Unverified: INQ is checked
+there, too; an open that needs a local instance is refused (2085, 2045) before any authority is checked.
 
-Source: IBM MQ, "Authorizations for MQI calls", "Alternate user authority", "AlternateUserId", "Not Authorized (type 3)". From
-memory of the notes below the tables of the first page: opening a model queue needs DSP on it besides, and gives the user all
-authorities for the queue that is created; a transmission queue opened for output needs SETALL instead of PUT; setting context
-needs authority on the queue manager too.
+Source: IBM MQ, "Authorizations for MQI calls", "Alternate user authority", "AlternateUserId", "Not Authorized (type 3)". Three
+rules are from memory of the notes on the first of these pages. Opening a model queue also needs DSP for the model, and gives the
+user all authorities for the created queue. A transmission queue opened for output needs SETALL instead of PUT. Setting context
+also needs authority for the queue manager.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _FOR_OPTIONS = {
     mq.MQOO_SET_IDENTITY_CONTEXT: "SETID",
     mq.MQOO_SET_ALL_CONTEXT: "SETALL",
 }
-# MQPUT1 opens its queue for output, and for the context that its MQPMO asks for.
+# MQPUT1 opens its queue for output, and for the context that its MQPMO requires.
 _OF_PUT1 = {
     mq.MQPMO_PASS_IDENTITY_CONTEXT: mq.MQOO_PASS_IDENTITY_CONTEXT,
     mq.MQPMO_PASS_ALL_CONTEXT: mq.MQOO_PASS_ALL_CONTEXT,
@@ -56,12 +55,12 @@ _OTHER_TYPES = {mq.MQOT_Q_MGR: "QMGR", mq.MQOT_NAMELIST: "NAMELIST", mq.MQOT_PRO
 
 
 def needed_to_open(options: int) -> frozenset[str]:
-    """Return the authorities that MQOO_* options need."""
+    """Return the authorities that these MQOO_* options need."""
     return frozenset(authority for bits, authority in _FOR_OPTIONS.items() if options & bits)
 
 
 def check_open(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may open the object with these options."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED if the user is not allowed to open the object with these options."""
     needed = needed_to_open(options)
     user = asking_user(q_mgr, connection, od, options)
     if od.object_type == mq.MQOT_Q:
@@ -69,20 +68,20 @@ def check_open(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor
         q_mgr.require(user, "QUEUE", name, needed)
         check_context_authority(q_mgr, connection, needed)
     elif od.object_type in _OTHER_TYPES:
-        # These objects can be opened for MQINQ only; MQOPEN itself refuses other options.
+        # These objects can be opened only for MQINQ. MQOPEN itself refuses other options.
         q_mgr.require(user, _OTHER_TYPES[od.object_type], od.object_name, needed & {"INQ"})
 
 
 def check_context_authority(q_mgr: QueueManager, connection: Connection, needed: frozenset[str]) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED if the call sets context, and the user lacks that authority for the queue manager.
+    """Raise Failed with MQRC_NOT_AUTHORIZED if the call sets context without authority for the queue manager.
 
-    An alternate user does not count: the user is that of the connection.
+    The connection's user needs the authority, also with an alternate user.
     """
     q_mgr.require(connection.user, "QMGR", "", needed & _OF_Q_MGR)
 
 
 def asking_user(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> str:
-    """Return the user whose authority for the object counts."""
+    """Return the user who needs authority for the object, which is perhaps the alternate user."""
     if not options & mq.MQOO_ALTERNATE_USER_AUTHORITY:
         return connection.user
     q_mgr.require(connection.user, "QMGR", "", frozenset({"ALTUSR"}))
@@ -90,8 +89,8 @@ def asking_user(q_mgr: QueueManager, connection: Connection, od: ObjectDescripto
 
 
 def _needed_of_queue(q_mgr: QueueManager, od: ObjectDescriptor, needed: frozenset[str]) -> tuple[str, frozenset[str]]:
-    """Return the profile that is checked, and the needed authorities."""
-    # MQOPEN itself reports a queue that does not exist, that no way leads to, or that is elsewhere and opened to get.
+    """Return the profile to check, and the needed authorities."""
+    # MQOPEN itself refuses a queue that does not exist or cannot be reached, or a remote queue that is opened to get.
     try:
         way = q_mgr.cluster.ways.to(od.object_q_mgr_name)
     except Failed:
@@ -109,7 +108,7 @@ def _needed_of_queue(q_mgr: QueueManager, od: ObjectDescriptor, needed: frozense
 
 
 def options_of_put1(put_options: int) -> int:
-    """Return the MQOO_* options with which an MQPUT1 with these MQPMO_* options opens its queue."""
+    """Return the MQOO_* options with which MQPUT1 opens its queue for these MQPMO_* options."""
     options = mq.MQOO_OUTPUT
     for bit, opened_for in _OF_PUT1.items():
         if put_options & bit:
@@ -120,7 +119,7 @@ def options_of_put1(put_options: int) -> int:
 def check_dynamic(
     q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, queue: Queue
 ) -> None:
-    """If the name of a new dynamic queue counts, too, delete the queue and raise Failed unless the user may open it."""
+    """Delete a new dynamic queue and raise Failed if its own name is checked and the user is not allowed to open it."""
     if q_mgr.platform is Platform.ZOS or q_mgr.readings[DYNAMIC_NAME_IS_CHECKED]:
         try:
             q_mgr.require(asking_user(q_mgr, connection, od, options), "QUEUE", queue.name, needed_to_open(options))
@@ -132,13 +131,13 @@ def check_dynamic(
 def grant_created(
     q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, handle: Handle
 ) -> None:
-    """Give the user who opened a model queue all authorities for the new queue; on z/OS profiles must do that."""
+    """Give the user who opened a model queue all authorities for the new queue. On z/OS only profiles give authorities."""
     if handle.creates_dynamic and q_mgr.platform is not Platform.ZOS:
         user = od.alternate_user_id if options & mq.MQOO_ALTERNATE_USER_AUTHORITY else connection.user
         q_mgr.catalogue.authorities.created(user, "QUEUE", handle.opened_name)
 
 
 def check_deletion(q_mgr: QueueManager, connection: Connection, handle: Handle) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless MQCLOSE may delete the queue. The handle that created the queue always may."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED if MQCLOSE cannot delete a queue. The handle that created the queue always can."""
     if handle.queue is not None and not handle.creates_dynamic:
         q_mgr.require(connection.user, "QUEUE", handle.queue.name, frozenset({"DLT"}))

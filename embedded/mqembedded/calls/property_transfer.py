@@ -1,9 +1,9 @@
-"""Properties that MQPUT takes from message handles, and that MQGET puts into one.
+"""Properties that MQPUT takes from message handles, and that MQGET puts into a message handle.
 
-Not here: the verbs on message handles (``message_properties.py``), what a delivery does (``properties/control.py``).
+``message_properties.py`` has the verbs for message handles. ``properties/control.py`` decides how properties are delivered.
 
-Source: IBM MQ, "Action", "OriginalMsgHandle", "MsgHandle". Unverified: that an action other than MQACTP_NEW without an original
-handle is MQRC_HMSG_ERROR, and that MQPUT checks names that MQSETMP did not validate.
+Source: IBM MQ, "Action", "OriginalMsgHandle", "MsgHandle". Unverified: an action other than MQACTP_NEW without an original handle
+is MQRC_HMSG_ERROR; MQPUT checks names that MQSETMP did not validate.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mqembedded.wire.structures import (
     take_extension,
 )
 
-# The queue manager's own limit, whatever MAXPROPL says.
+# The queue manager's own limit, also if MAXPROPL is higher.
 _LONGEST_PROPERTIES = 104_857_600
 _HEADERS = frozenset({mq.MQFMT_RF_HEADER_2, mq.MQFMT_MD_EXTENSION})
 _TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -41,21 +41,21 @@ _TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 def properties_ahead(
     q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions, data: bytes
 ) -> Callable[[], bytes]:
-    """Read the properties of a put without the queue manager's lock, as they may be many.
+    """Read a put's properties without the queue manager's lock, because there can be many.
 
-    Return a function with the result of ``properties_to_put``, or its error. So a put can report other errors first.
+    The returned function returns the result of ``properties_to_put`` or raises its error. So a put can report other errors first.
     """
     if blank_padded(md.format, 8) not in _HEADERS and not (pmo.original_msg_handle or pmo.new_msg_handle or pmo.action):
         return bytes
     if len(data) > connection.max_msg_length:
-        # The put refuses data of this length.
+        # The put itself refuses data of this length.
         return bytes
     if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
         md = copy.copy(md)
         try:
             data = take_extension(md, data)
         except StructureError:
-            # The put refuses the malformed header.
+            # The put itself refuses the malformed header.
             return bytes
     try:
         properties = properties_to_put(q_mgr, connection, md, pmo, data)
@@ -70,9 +70,9 @@ def properties_ahead(
 
 
 def with_property_of_exit(properties: bytes, name: str, md: MessageDescriptor, data: bytes) -> bytes:
-    """Return the properties of a message, in their stored form, with the one that an API exit for tracing adds.
+    """Return a message's properties in their stored form, with the property that an API exit for tracing adds.
 
-    A message that has this property already, also in an MQRFH2 of the program, stays as it is, as with IBM's exit.
+    As with IBM's exit, a message that already has this property, perhaps in the program's own MQRFH2, stays as it is.
     """
     added = Property(path_of(name), mq.MQTYPE_STRING, _TRACE)
     known = read(properties)
@@ -88,7 +88,7 @@ def with_property_of_exit(properties: bytes, name: str, md: MessageDescriptor, d
 def properties_to_put(
     q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions, data: bytes
 ) -> bytes:
-    """Return the properties of a message that is put, in their stored form, and check the MQRFH2 headers of its data.
+    """Return the properties of a message that is put, in their stored form, after a check of the MQRFH2 headers in its data.
 
     Raises:
         Failed: MQRC_HMSG_ERROR, MQRC_ACTION_ERROR, MQRC_PROPERTY_NAME_ERROR, MQRC_PROPERTIES_TOO_BIG, MQRC_RFH_ERROR,
@@ -125,11 +125,7 @@ def properties_to_put(
 def properties_wanted(
     connection: Connection, handle: Handle, gmo: GetMessageOptions
 ) -> tuple[Delivery, MessageHandle | None]:
-    """Return the form in which properties are delivered, and the message handle that gets them, or None.
-
-    Raises:
-        Failed: MQRC_HMSG_ERROR.
-    """
+    """Return the form in which properties are delivered, and the message handle that gets them, or None. Raises Failed."""
     given = connection.message_handle(gmo.msg_handle) if gmo.msg_handle else None
     if gmo.options & mq.MQGMO_PROPERTIES_IN_HANDLE and given is None:
         raise Failed(mq.MQRC_HMSG_ERROR)
@@ -140,6 +136,6 @@ def properties_wanted(
     how = delivery(gmo.options, control, has_handle=given is not None)
     if given is None or how not in (Delivery.IN_HANDLE, Delivery.OTHERS_IN_HANDLE):
         return how, None
-    # MQGET empties the handle before it looks for a message, even if it finds none (IBM MQ, "MsgHandle").
+    # MQGET empties the handle before it looks for a message, even if it finds no message (IBM MQ, "MsgHandle").
     given.clear()
     return how, given

@@ -15,7 +15,7 @@ _SYNCPOINTS = mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT
 _RESPONSES = mq.MQPMO_ASYNC_RESPONSE | mq.MQPMO_SYNC_RESPONSE
 _CONTEXTS = PASSES | SETS | mq.MQPMO_DEFAULT_CONTEXT | mq.MQPMO_NO_CONTEXT
 _NOT_YET = mq.MQPMO_MD_FOR_OUTPUT_ONLY
-# Options for topics, which are ignored with a queue (unverified).
+# Options for topics. MQPUT to a queue ignores them (unverified).
 _PUBLISHING = (
     mq.MQPMO_RETAIN
     | mq.MQPMO_WARN_IF_NO_SUBS_MATCHED
@@ -29,7 +29,7 @@ _KNOWN = (
     | _CONTEXTS
     | _NOT_YET
     | _PUBLISHING
-    # No authority is checked, and AlternateUserId does not count for context (IBM MQ, "AlternateUserId", "UserIdentifier").
+    # AlternateUserId does not affect the context (IBM MQ, "AlternateUserId", "UserIdentifier").
     | mq.MQPMO_ALTERNATE_USER_AUTHORITY
     | mq.MQPMO_NEW_MSG_ID
     | mq.MQPMO_NEW_CORREL_ID
@@ -40,7 +40,7 @@ _KNOWN = (
 
 
 def put_structures(md_raw: bytes, pmo_raw: bytes, platform: Platform) -> tuple[MessageDescriptor, PutMessageOptions]:
-    """Return MQMD and MQPMO; raises Failed with MQRC_MD_ERROR or MQRC_PMO_ERROR."""
+    """Return MQMD and MQPMO. Raises Failed with MQRC_MD_ERROR or MQRC_PMO_ERROR."""
     try:
         md = MessageDescriptor(md_raw)
     except StructureError as error:
@@ -55,7 +55,7 @@ def put_structures(md_raw: bytes, pmo_raw: bytes, platform: Platform) -> tuple[M
 
 
 def check_put_options(pmo: PutMessageOptions) -> None:
-    """Raise Failed for MQPMO options that IBM MQ refuses, or that are not supported."""
+    """Raise Failed for MQPMO options that IBM MQ refuses or this queue manager does not support."""
     _check(pmo.options, pmo.recs_present)
 
 

@@ -1,19 +1,20 @@
-"""Asynchronous puts: which puts they are, what they return, and MQSTAT.
+"""Asynchronous puts: which puts are asynchronous, what they return, and MQSTAT.
 
 A client that puts asynchronously does not wait for the queue manager. The call returns MQCC_OK with the few fields that the
-client knows, and the outcome is kept for MQSTAT. The C library sends most of these MQPUTs without waiting (ASYNC_PUT, with
-identifiers of IDENTIFIERS). For the others, and for MQPUT1, the library waits, but the application sees no difference.
-Undefined fields are returned as they were sent, so that a program that relies on them fails its tests.
+client knows, and the queue manager keeps the outcome for MQSTAT. The C library sends most of these MQPUTs without waiting
+(ASYNC_PUT, with identifiers from IDENTIFIERS). For the other MQPUTs, and for MQPUT1, the library waits, but the application sees
+no difference. Undefined fields are returned as they were sent, so that a program that relies on them fails its tests.
 
-Asynchronous puts are those with MQPMO_ASYNC_RESPONSE, or with DEFPRESP of the queue at MQOPEN, and MQPUT1 in syncpoint, unless
-the client configuration file has Put1DefaultAlwaysSync=YES. This holds for clients only. Source: IBM MQ, "Using asynchronous
-put in a client application", "DefaultPutResponse", "MQPUT1 sync point behavior change", "MQSTAT", "2003".
+Only clients put asynchronously. A put is asynchronous with MQPMO_ASYNC_RESPONSE, or if DEFPRESP of the queue was asynchronous at
+MQOPEN. MQPUT1 in syncpoint is asynchronous, too, except with Put1DefaultAlwaysSync=YES in the client configuration file. Source:
+IBM MQ, "Using asynchronous put in a client application", "DefaultPutResponse", "MQPUT1 sync point behavior change", "MQSTAT",
+"2003".
 
-Unverified: which fields are returned (ApplIdentityData, PutApplType, PutApplName, ApplOriginData, and MsgId and CorrelId if
-they are made here); that DEFPRESP does not affect MQPUT1; that errors in structures, handles and options are returned at once;
-that every message here is eligible; that after a failed put MQCMIT backs out, unless the message was not persistent, and that
-until then other calls in the same unit of work succeed. MQCMIT then ends with MQCC_WARNING and MQRC_BACKED_OUT, as the pages of
-both say; the completion code in this case is a reading (``readings.py``).
+Unverified: the returned fields (ApplIdentityData, PutApplType, PutApplName, ApplOriginData, and MsgId and CorrelId if the queue
+manager makes them); DEFPRESP does not affect MQPUT1; errors in structures, handles and options are returned at once; every
+message is eligible; after a failed put of a persistent message, other calls in the unit of work succeed, and MQCMIT backs out.
+MQCMIT then ends with MQCC_WARNING and MQRC_BACKED_OUT, as the pages of both codes document. A reading chooses the completion code
+(``readings.py``).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _OBJECT_TYPES = {ALIAS: mq.MQOT_ALIAS_Q, LOCAL: mq.MQOT_LOCAL_Q, MODEL: mq.MQOT_
 
 
 def put_is_asynchronous(connection: Connection, options: int, default: int) -> bool:
-    """Whether an MQPUT with these MQPMO options is asynchronous; ``default`` is DEFPRESP of the queue when it was opened."""
+    """Whether an MQPUT with these MQPMO options is asynchronous. ``default`` is the queue's DEFPRESP at MQOPEN."""
     if not connection.origin.is_client or options & mq.MQPMO_SYNC_RESPONSE:
         return False
     return bool(options & mq.MQPMO_ASYNC_RESPONSE) or default == mq.MQPRT_ASYNC_RESPONSE
@@ -58,16 +59,16 @@ def put_without_telling(
     before: list[object],
     put: Callable[[], Answer],
 ) -> Answer:
-    """Make an asynchronous put, and return the answer of an asynchronous put, whatever the outcome.
+    """Make an asynchronous put, record the outcome for MQSTAT, and return an asynchronous put's answer in any case.
 
     Args:
         q_mgr: the queue manager.
         connection: the connection that puts.
-        name: of the queue, as given to MQOPEN or MQPUT1.
-        md_raw: MQMD as it was sent.
-        pmo: MQPMO as it was sent.
-        before: the fields returned before the MQMD: the MQOD of an MQPUT1, as it was sent.
-        put: makes the put, and returns the answer of a synchronous put, with MQMD and MQPMO last.
+        name: the queue's name as given to MQOPEN or MQPUT1.
+        md_raw: the MQMD as it was sent.
+        pmo: the MQPMO as it was sent.
+        before: the reply fields before the MQMD, which for MQPUT1 is the MQOD as it was sent.
+        put: a function that makes the put, and returns a synchronous put's answer, with MQMD and MQPMO last.
     """
     md = MessageDescriptor(md_raw)
     destination, default_persistence = _destination(q_mgr, name)
@@ -94,14 +95,14 @@ def put_without_telling(
 def failed_untold(
     q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, reason: int
 ) -> Answer:
-    """Record that an ASYNC_PUT was refused with this reason code, so that MQSTAT can tell."""
+    """Record for MQSTAT that an ASYNC_PUT was refused with this reason code."""
     handle = connection.handles.get(hobj)
     destination, default_persistence = _destination(q_mgr, handle.opened_name if handle is not None else "")
     connection.put_status = connection.put_status.after(mq.MQCC_FAILED, reason, destination)
     try:
         md, pmo = MessageDescriptor(md_raw), PutMessageOptions.read(pmo_raw)
     except StructureError:
-        # Nothing says that the put was in syncpoint.
+        # The structures cannot be read, so the put is not known to be in syncpoint.
         pass
     else:
         _doom(q_mgr, connection, md, pmo, default_persistence)
@@ -115,14 +116,14 @@ def _doom(
     pmo: PutMessageOptions,
     default_persistence: int | None,
 ) -> None:
-    """Make MQCMIT back out if the failed put was in syncpoint, and its message persistent."""
+    """Let MQCMIT back out if the failed put was in syncpoint and its message persistent."""
     persistence = default_persistence if md.persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF else md.persistence
     if q_mgr.platform.puts_in_syncpoint(pmo.options) and persistence != mq.MQPER_NOT_PERSISTENT:
         q_mgr.doom(connection)
 
 
 def identifiers(q_mgr: QueueManager, connection: Connection) -> Answer:
-    """IDENTIFIERS: message and correlation identifiers that a client may use, and the context that MQMD then returns."""
+    """Carry out IDENTIFIERS: return a block of identifiers for a client's messages, and the context that MQMD then returns."""
     first, at, count = q_mgr.identifiers.block()
     md = MessageDescriptor(_MD)
     q_mgr.default_identity_context(connection, md)
@@ -134,7 +135,7 @@ def identifiers(q_mgr: QueueManager, connection: Connection) -> Answer:
 def _never_put(
     q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions
 ) -> MessageDescriptor:
-    """Return the descriptor that the client returns for a message that the queue manager refused."""
+    """Return the descriptor that the client returns for a message that the queue manager has refused."""
     md.msg_id, md.correl_id = q_mgr.new_identifier(), q_mgr.new_identifier()
     if not pmo.options & PASSES:
         set_context(q_mgr, connection, md, pmo)
@@ -142,7 +143,7 @@ def _never_put(
 
 
 def _destination(q_mgr: QueueManager, name: str) -> tuple[Destination, int | None]:
-    """Return the destination for MQSTAT of a queue name, and the DEFPSIST of the queue, None if the name is unknown."""
+    """Return MQSTAT's destination for a queue name, and the queue's DEFPSIST, or None if the name is unknown."""
     with q_mgr.lock:
         named = q_mgr.catalogue.get(name)
         if named is None:
@@ -158,9 +159,9 @@ def _destination(q_mgr: QueueManager, name: str) -> tuple[Destination, int | Non
 
 
 def status(_: QueueManager, connection: Connection, kind: int, sts: bytes) -> Answer:
-    """MQSTAT (IBM MQ, "MQSTAT").
+    """Carry out MQSTAT (IBM MQ, "MQSTAT").
 
-    Connections never reconnect here, so both types about reconnection return MQCC_OK and MQRC_NONE (IBM MQ, "MQSTS").
+    Connections never reconnect here, so the two types for reconnection return MQCC_OK and MQRC_NONE (IBM MQ, "MQSTS").
     """
     asks_for_puts = kind == mq.MQSTAT_TYPE_ASYNC_ERROR
     if not asks_for_puts and kind not in (mq.MQSTAT_TYPE_RECONNECTION, mq.MQSTAT_TYPE_RECONNECTION_ERROR):

@@ -1,4 +1,4 @@
-"""MQPUT and MQPUT1. Not here: the checks of MQPMO (``put_options.py``) and of MQMD (``md_fields.py``)."""
+"""MQPUT and MQPUT1. ``put_options.py`` checks the MQPMO, ``md_fields.py`` the MQMD."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _SEGMENT_UNIT = 16
 
 
 def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes) -> Answer:
-    """MQPUT (IBM MQ, "MQPUT")."""
+    """Carry out MQPUT (IBM MQ, "MQPUT")."""
     md, pmo = put_structures(md_raw, pmo_raw, q_mgr.platform)
     with q_mgr.lock:
         handle, _ = connection.queue_handle(hobj)
@@ -92,7 +92,7 @@ def _put_on_handle(
 ) -> Answer:
     read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
     with q_mgr.lock:
-        # Again, because the queue may have been deleted meanwhile.
+        # The handle is looked up again, because the queue could have been deleted meanwhile.
         handle, queue = connection.queue_handle(hobj)
         state = handle.states[Direction.PUT]
         reason, messages, names = _put(q_mgr, connection, handle, queue, md, pmo, data, read_properties)
@@ -108,7 +108,7 @@ def _put_on_handle(
 def put1(
     q_mgr: QueueManager, connection: Connection, od_raw: bytes, md_raw: bytes, pmo_raw: bytes, data: bytes
 ) -> Answer:
-    """MQPUT1 (IBM MQ, "MQPUT1"): open, put, close; without logical order, and without a check of group state."""
+    """Carry out MQPUT1 (IBM MQ, "MQPUT1"): open, put, close. There is no logical order and no check of group state."""
     od = descriptor(od_raw)
     md, pmo = put_structures(md_raw, pmo_raw, q_mgr.platform)
     if od.object_type != mq.MQOT_Q:
@@ -136,7 +136,7 @@ def _open_and_put(
     read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
     with q_mgr.lock:
         check_open(q_mgr, connection, od, options_of_put1(pmo.options))
-        # Opened with MQOO_BIND_NOT_FIXED, whatever DEFBIND says (IBM MQ, "DEFBIND").
+        # MQPUT1 opens with MQOO_BIND_NOT_FIXED and ignores DEFBIND (IBM MQ, "DEFBIND").
         handle, queue = open_queue(q_mgr, connection, od, mq.MQOO_OUTPUT | mq.MQOO_BIND_NOT_FIXED)
         try:
             check_context(connection, handle, pmo, put1=True)
@@ -151,7 +151,7 @@ def _open_and_put(
 
 
 def _make_visible(q_mgr: QueueManager, messages: list[Message]) -> None:
-    """End a put outside syncpoint: write persistent messages to disk, then make the messages available."""
+    """End a put outside syncpoint: write persistent messages to the disk, then make all messages available."""
     try:
         q_mgr.write_now(messages, ())
     except Failed:
@@ -187,23 +187,22 @@ def _put(
     data: bytes,
     read_properties: Callable[[], bytes],
 ) -> tuple[int, list[Message], tuple[str, str]]:
-    """Make the message and count it; ``md`` becomes the descriptor that MQPUT returns.
+    """Make the message and count it. ``md`` becomes the descriptor that MQPUT returns.
 
-    Return three values: the reason code of a warning, or MQRC_NONE; the message (several if it was split into segments) with
-    the reports on its arrival; the names of its queue and queue manager. In syncpoint the messages are in the unit of work.
-    Outside syncpoint the caller must make them visible.
+    Return three values: the reason code of a warning, or MQRC_NONE; the message or its segments, with the reports on its arrival;
+    the names of its queue and queue manager. In syncpoint, the messages are in the unit of work. Outside syncpoint, the caller
+    must make them visible.
     """
     q_mgr.fail_if_quiescing(connection, pmo.options & mq.MQPMO_FAIL_IF_QUIESCING)
     _check_inhibition(handle, queue)
     if len(data) > connection.max_msg_length:
-        # A message that is longer than the client's channel can carry does not reach the queue (reason code 2010,
-        # MQRC_DATA_LENGTH_ERROR).
+        # A message that is longer than the channel's maximum does not reach the queue (reason code 2010, MQRC_DATA_LENGTH_ERROR).
         raise Failed(mq.MQRC_DATA_LENGTH_ERROR)
     logical_order = bool(pmo.options & mq.MQPMO_LOGICAL_ORDER)
     if logical_order and md.version < 2:
         raise Failed(mq.MQRC_WRONG_MD_VERSION)
     if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
-        # The description of the data with its MQMDE, which the caller's version 1 MQMD keeps.
+        # The caller's version 1 MQMD keeps its description of the data, which includes the MQMDE.
         caller = (md.encoding, md.coded_char_set_id, md.format)
         try:
             body = take_extension(md, data)
@@ -225,7 +224,7 @@ def _put(
         refused = q_mgr.readings[PROPERTIES_ON_SEGMENTS]
         if refused:
             raise Failed(refused)
-    # Programs inside the queue manager, such as the command server, have no exits here.
+    # Programs inside the queue manager, such as the command server, have no API exits here.
     if connection.hang_up is not None and (name := q_mgr.readings[PROPERTY_OF_EXIT]):
         properties = with_property_of_exit(properties, name, md, body)
 
@@ -262,21 +261,21 @@ def _put(
         if duplicate and _is_there(queue, identity):
             raise Failed(duplicate)
     pieces = _pieces(queue, md, body)
-    # Only at the start of the put: its segments may exceed MAXDEPTH (IBM MQ, "CurrentQDepth").
+    # The depth is checked only at the start of the put. Its segments can exceed MAXDEPTH (IBM MQ, "CurrentQDepth").
     if queue.depth >= queue.integer(mq.MQIA_MAX_Q_DEPTH):
         raise Failed(mq.MQRC_Q_FULL)
     if len(pieces) > 1 and not in_unit_of_work and connection.unit_of_work:
-        # The segments must appear together. That needs a unit of work of its own, but the application's is open (reason code
-        # 2255).
+        # The segments must appear together. This needs a separate unit of work, but the application's unit of work is open
+        # (reason code 2255).
         raise Failed(mq.MQRC_UOW_NOT_AVAILABLE)
-    # A message for another queue manager is reported when it arrives there.
+    # The other queue manager makes the report when a message for it arrives.
     reported = len(pieces) if away is None and is_confirmed(COA, md.report, md.format) else 0
     unit = q_mgr.unit_of_work(connection, 1 + reported) if in_unit_of_work else None
 
     # From here on only the disk can refuse the put.
     if identity.group_id == NEW_GROUP_ID:
         identity = Identity(q_mgr.new_identifier(), identity.msg_seq_number, identity.offset)
-    # The attributes as they are now: a change of CAPEXPRY counts at once.
+    # The current attributes are used, so a change of CAPEXPRY takes effect at once.
     opened = q_mgr.catalogue.get(handle.opened_name)
     expires_at_s = queue.expires_at_s(md.expiry, opened.values if opened else None)
     messages = _messages(q_mgr, connection, queue, md, pmo, identity, pieces, expires_at_s)
@@ -318,7 +317,7 @@ def _is_there(queue: Queue, identity: Identity) -> bool:
 
 
 def _check_inhibition(handle: Handle, queue: Queue) -> None:
-    """Raise Failed with MQRC_PUT_INHIBITED; for a cluster queue an instance is checked when it is chosen."""
+    """Raise Failed with MQRC_PUT_INHIBITED if puts are inhibited. A cluster queue's instance is checked when it is chosen."""
     if handle.route is not None and handle.route.definition is None:
         return
     if handle.opened_values is not None and handle.opened_values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_INHIBITED:
@@ -328,10 +327,10 @@ def _check_inhibition(handle: Handle, queue: Queue) -> None:
 
 
 def _pieces(queue: Queue, md: MessageDescriptor, body: bytes) -> list[bytes]:
-    """Return the data whole, or split if it is too long for the queue and MQMF_SEGMENTATION_ALLOWED allows that.
+    """Return the data whole, or split if it is too long for the queue and MQMF_SEGMENTATION_ALLOWED is set.
 
-    Segments end at multiples of 16 bytes (IBM MQ, reason code 2030; unverified: that each is as long as possible). Data in one
-    of MQ's own formats is not split, because that would separate its headers.
+    Segments end at multiples of 16 bytes (IBM MQ, reason code 2030). Unverified: each segment is as long as possible. Data in
+    MQ's own formats is not split, because this would separate its headers.
     """
     limit = queue.integer(mq.MQIA_MAX_MSG_LENGTH)
     if len(body) <= limit:
@@ -362,7 +361,7 @@ def _messages(
     pieces: list[bytes],
     expires_at_s: float | None,
 ) -> list[Message]:
-    """Make the messages to store, and set in ``md`` what MQPUT returns; the caller's flags and CCSID stay unchanged."""
+    """Make the messages to store, and set in ``md`` what MQPUT returns. The caller's flags and CCSID stay unchanged."""
     if pmo.options & mq.MQPMO_NEW_MSG_ID or md.msg_id == NO_ID:
         md.msg_id = q_mgr.new_identifier()
     if pmo.options & mq.MQPMO_NEW_CORREL_ID:

@@ -1,20 +1,20 @@
-"""The receiving end of a channel: arriving batches, and messages that cannot be delivered.
+"""The receiving end of a channel, for batches that arrive and for messages that cannot be delivered.
 
-A batch is one unit of work, and is written to disk with its number. So the sending end can ask later whether the batch was
-received. With NPMSPEED(FAST), messages that are not persistent are outside that unit of work: they can be got at once, and may
-be lost if the channel breaks.
+A batch is a unit of work, and is written to the disk with its number. So the sending end can find out later whether the batch was
+received. With NPMSPEED(FAST), messages that are not persistent are outside this unit of work. They can be got at once, but can be
+lost if the channel breaks.
 
-If a queue is full or inhibited, the put is retried (MRRTY, MRTMR). If that does not help, or the queue does not exist, the
-message goes to the dead-letter queue with an MQDLH, or is discarded if its Report says so. An exception report is made if the
-message asks for one. Without a dead-letter queue the batch is refused, and the channel cannot continue. If a message arrives
-when its instance is put inhibited or gone, it goes to another instance, if there is one, and if the message was not bound by
-MQOPEN. In this way a group can be split in spite of MQOO_BIND_ON_GROUP.
+If a queue is full or inhibited, the channel retries the put (MRRTY, MRTMR). If the put still fails, or the queue does not exist,
+the message goes to the dead-letter queue with an MQDLH, or is discarded if its Report has MQRO_DISCARD_MSG. The receiving end
+also makes an exception report if the message asks for it. Without a dead-letter queue, the receiving end refuses the batch, and
+the channel cannot continue. If a message arrives when its instance is put inhibited or gone, it goes to another instance, except
+if there is none or MQOPEN has bound the message. In this way a group can be split in spite of MQOO_BIND_ON_GROUP.
 
 Source: IBM MQ, "What happens when a message cannot be delivered?", "Dead-letter queues", "MQOPEN and clusters" (its note),
-"Example of a cluster with more than one instance of a queue", "Channel message sequence numbering", "Nonpersistent message
-speed (NPMSPEED)". Unverified: that a group's message goes to another instance at once, without retry.
+"Example of a cluster with more than one instance of a queue", "Channel message sequence numbering", "Nonpersistent message speed
+(NPMSPEED)". Unverified: a group's message goes to another instance at once, without a retry.
 
-Not here: sending (``sender.py``), frames (``serve/server.py``).
+``sender.py`` has the sending end, ``serve/server.py`` the frames.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _GONE = frozenset({mq.MQRC_PUT_INHIBITED, mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQRC_U
 
 
 class Receiver:
-    """Answers the sending ends of the cluster's channels. The threads of their connections call it."""
+    """The receiving end of this queue manager's channels. The server's threads call it, one for each sending end."""
 
     def __init__(self, q_mgr: QueueManager, cluster: Surroundings) -> None:
         self._q_mgr = q_mgr
         self._cluster = cluster
         self._guard = threading.Lock()
-        # By the sender's identifier and the channel. A new session of a channel ends the session before.
+        # The sessions, by sender's identifier and channel. A channel's new session ends its previous session.
         self._locks: dict[tuple[str, str], threading.Lock] = {}
         self._sessions: dict[tuple[str, str], int] = {}
         self._numbers = itertools.count(1)
@@ -63,12 +63,12 @@ class Receiver:
     def answer(self, command: dict[str, Any], messages: bytes) -> dict[str, Any]:
         """Carry out a command of the sending end.
 
-        ``hello`` begins a session, and returns the number of the last batch that was received; ``batch`` sends the next batch.
+        ``hello`` begins a session, and returns the number of the last batch that was received. ``batch`` delivers the next batch.
         """
         whose = (command["sender"], command["channel"])
         with self._guard:
             lock = self._locks.setdefault(whose, threading.Lock())
-        # A batch of an earlier session may still be in progress. The answer must wait for that, to stay true.
+        # A batch of an earlier session can still be in progress. The answer must wait for its end to be true.
         with lock:
             if command["do"] == "hello":
                 session = self._sessions[whose] = next(self._numbers)
@@ -88,7 +88,7 @@ class Receiver:
         return self._q_mgr.store.channel(command["channel"], command["sender"])
 
     def _receive(self, batch: Iterable[Transmitted], state: ChannelState) -> None:
-        """Deliver a batch; raises Failed or sqlite3.Error if nothing of its unit of work was delivered."""
+        """Deliver a batch; raise Failed or sqlite3.Error if no message of its unit of work was delivered."""
         held: list[Message] = []
         fast = self._cluster.settings.npmspeed == "FAST"
         try:
@@ -106,7 +106,7 @@ class Receiver:
                         message.queue.uncommitted_puts += 1
                 held += made
                 if fast and not persistent:
-                    # Neither these messages nor reports about them, which are not persistent either, belong to the unit of work.
+                    # These messages and the reports about them, which are not persistent either, are not in the unit of work.
                     del held[len(held) - len(made) :]
                     self._make_available(made)
             self._q_mgr.store.commit(held, (), state)
@@ -125,7 +125,7 @@ class Receiver:
                 message.queue.make_available((message,))
 
     def _delivered(self, item: Transmitted) -> list[Message]:
-        """Return an arriving message and reports about it, counted on their queues; raises Failed if no queue takes it."""
+        """Make an arriving message and its reports, count them in their queues, and return them. Raises Failed."""
         settings = self._cluster.settings
         for attempt in range(settings.mrrty + 1):
             try:
@@ -155,7 +155,7 @@ class Receiver:
         return [message]
 
     def _here(self, item: Transmitted) -> Target:
-        """Return the target of a message from a channel, usually a local queue; raises Failed."""
+        """Return the target of a message from a channel, which is usually a local queue. Raises Failed."""
         name, cluster = item.queue_name, self._q_mgr.cluster
         if cluster.ways.to(item.q_mgr_name) is not None:
             return cluster.addressed(name, item.q_mgr_name)
@@ -168,7 +168,7 @@ class Receiver:
         return bound is Bound.ON_OPEN or (bound is Bound.ON_GROUP and self._q_mgr.readings[GROUP_STAYS])
 
     def _elsewhere(self, item: Transmitted) -> list[Message]:
-        """Return the message in its form for another instance of its queue; an empty list if no instance takes it."""
+        """Return the message in its form for another instance of its queue, or an empty list if no instance takes it."""
         try:
             q_mgr_name = self._cluster.choose(item.queue_name, arrived=True, without=self._q_mgr.name)
         except Failed:
@@ -180,7 +180,7 @@ class Receiver:
         return [placed(self._q_mgr, target, md, item.data, item.properties, bound=item.bound)]
 
     def _undelivered(self, item: Transmitted, reason: int) -> list[Message]:
-        """Return the message for the dead-letter queue, unless it is discarded, and the report about it."""
+        """Return the message for the dead-letter queue, if it is not discarded, and the report about it."""
         about = MessageDescriptor(item.md.pack(2))
         made = reports.report_on_exception(self._q_mgr, about, item.data, item.properties, reason)
         if about.report & mq.MQRO_DISCARD_MSG:

@@ -1,19 +1,18 @@
 """The sending end of a channel: a transmission queue, and the thread that moves its messages to another queue manager.
 
-Messages go in batches. Before a batch is sent, its number and its messages are noted in the store; from then until the answer
-the batch is in doubt. The receiving end stores the number of the last batch that it committed. When the two ends connect again,
-that number tells whether a batch in doubt was received, whichever end has failed. If the batch was received, its messages are
-deleted here. If not, they become available and are sent again. So persistent messages arrive exactly once.
+The channel sends messages in batches. Before it sends a batch, the store gets the batch's number and messages. From then until
+the answer, the batch is in doubt. The receiving end stores the number of the last batch that it committed. When the two ends
+connect again, this number shows whether a batch in doubt was received, whichever end has failed. If the batch was received, its
+messages are deleted here. If not, they become available and are sent again. So persistent messages arrive exactly once.
 
-States: INACTIVE (without a connection) and RUNNING (with one); RETRYING while the partner cannot be reached or refuses a batch;
-STOPPED from ``stop`` to ``start``. While the channel is RETRYING or STOPPED, messages without a fixed binding go to another
-instance of their queue, and all others wait here. A batch in doubt always waits.
+A channel is INACTIVE without a connection and RUNNING with a connection. It is RETRYING while the partner cannot be reached or
+refuses a batch, and STOPPED from ``stop`` to ``start``. While it is RETRYING or STOPPED, messages without a fixed binding go to
+another instance of their queue, and all other messages wait here. A batch in doubt always waits.
 
-Tests can slow down a channel, shuffle the messages that it sends, and cut it while a batch is in doubt.
+Tests can slow down a channel, shuffle the messages that it sends, and cut its connection while a batch is in doubt.
 
 Source: IBM MQ, "Channel message sequence numbering", "In-doubt channels", "What happens when a cluster queue manager fails",
-"MQOPEN and clusters". Unverified: when exactly messages are given to another instance. Not here: the receiving end
-(``receiver.py``).
+"MQOPEN and clusters". Unverified: the time when messages go to another instance. ``receiver.py`` has the receiving end.
 """
 
 from __future__ import annotations
@@ -46,19 +45,19 @@ _UNAVAILABLE = (ChannelStatus.RETRYING, ChannelStatus.STOPPED)
 
 
 class ChannelError(Exception):
-    """The partner cannot be reached, is gone, or refuses. The message says why."""
+    """The partner cannot be reached, is gone, or refuses; the message explains why."""
 
 
 @dataclass(slots=True)
 class Misconduct:
-    """Faults of a channel, made on purpose.
+    """Deliberate faults of a channel, for tests.
 
     Attributes:
-        delay_s: seconds before each batch.
-        shuffle: shuffles the messages of each batch; None keeps their order.
-        cut: the connection breaks ``before`` or ``after`` the partner has received the next batch, which is then in doubt; ""
+        delay_s: seconds that the channel waits before each batch.
+        shuffle: random numbers, with which the messages of each batch are shuffled; None keeps their order.
+        cut: whether the connection breaks ``before`` or ``after`` the partner receives the next batch, which is then in doubt; ""
             for no cut.
-        stops_when_cut: whether the channel then becomes STOPPED. The batch stays in doubt until the channel is started.
+        stops_when_cut: whether the channel becomes STOPPED after the cut. The batch stays in doubt until the channel is started.
     """
 
     delay_s: float = 0.0
@@ -68,7 +67,7 @@ class Misconduct:
 
 
 class _Link:
-    """A connection to the receiving end, with a session of its own."""
+    """A connection to the receiving end, with its own session."""
 
     def __init__(self, host: str, port: int, token: str, about: dict[str, Any]) -> None:
         self._token = token.encode()
@@ -98,7 +97,7 @@ class _Link:
         return answer
 
     def is_alive(self) -> bool:
-        """Whether the partner is there. As with batch heartbeats, this is asked before a batch is in doubt."""
+        """Whether the partner answers. As with batch heartbeats, this is checked before a batch is in doubt."""
         try:
             return bool(self.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
         except BlockingIOError:
@@ -113,7 +112,7 @@ class _Link:
 
 
 class SenderChannel:
-    """The channel to one other queue manager of the cluster."""
+    """A channel to another queue manager, inside or outside the cluster."""
 
     def __init__(self, q_mgr: QueueManager, cluster: Surroundings, partner: str, name: str, queue: Queue) -> None:
         self.name = name
@@ -128,7 +127,7 @@ class SenderChannel:
         self._cluster = cluster
         self._link: _Link | None = None
         self._session = 0
-        # The number of the last batch, and the messages of the batch in doubt.
+        # The last batch's number, and the messages of the batch in doubt.
         self._state = q_mgr.store.channel(name, partner)
         self._in_doubt: list[Message] = []
         self._stop_wanted = False
@@ -140,7 +139,7 @@ class SenderChannel:
         queue.on_arrival = self._woken.set
 
     def _restore_doubt(self) -> None:
-        """Withdraw from the transmission queue the messages of a batch that was in doubt when the queue manager ended."""
+        """Remove from the transmission queue the messages of a batch that was in doubt when the queue manager ended."""
         positions = set(self._state.in_doubt)
         self._in_doubt = [message for message in self.queue.available.values() if message.position in positions]
         for message in self._in_doubt:
@@ -155,11 +154,11 @@ class SenderChannel:
     # --- for other modules, without the queue manager's lock
 
     def open(self) -> None:
-        """Start sending."""
+        """Start the channel's thread."""
         self._thread.start()
 
     def close(self) -> None:
-        """End at once, even during a batch. Set ``Surroundings.ending`` before."""
+        """End the channel at once, even during a batch. Callers set ``Surroundings.ending`` before."""
         link = self._link
         if link is not None:
             link.close()
@@ -168,24 +167,24 @@ class SenderChannel:
             self._thread.join()
 
     def stop(self) -> None:
-        """STOP CHANNEL. Return when the current batch is over."""
+        """Carry out STOP CHANNEL, and return when the current batch is over."""
         self._stop_wanted = True
         self.hurry()
         with self._changed:
             self._changed.wait_for(lambda: self.status is ChannelStatus.STOPPED or self._cluster.ending.is_set())
 
     def start(self) -> None:
-        """START CHANNEL."""
+        """Carry out START CHANNEL."""
         self._stop_wanted = False
         self.hurry()
 
     def slow(self, delay_s: float) -> None:
-        """Wait this many seconds before each batch."""
+        """Let the channel wait this many seconds before each batch."""
         self.misconduct.delay_s = delay_s
         self.hurry()
 
     def hurry(self) -> None:
-        """Wake the thread to look for work. If its queue was deleted, the thread ends."""
+        """Wake the thread to look for work. The thread ends if its queue was deleted."""
         self._woken.set()
         self._hurried.set()
 
@@ -193,7 +192,7 @@ class SenderChannel:
 
     def _run(self) -> None:
         while not (self._cluster.ending.is_set() or self.queue.deleted):
-            # Cleared before the state is read, so the next step sees a later change.
+            # The event is cleared before the state is read, so that the next step notices a later change.
             self._woken.clear()
             self._hurried.clear()
             try:
@@ -208,7 +207,7 @@ class SenderChannel:
         self._drop_link()
 
     def _step(self) -> None:
-        """Do the next step, or wait until there is one."""
+        """Do the channel's next step, or wait until there is a next step."""
         if self._stop_wanted:
             self._drop_link()
             self._set(ChannelStatus.STOPPED)
@@ -217,13 +216,13 @@ class SenderChannel:
             return
         if self.status is ChannelStatus.STOPPED:
             self._set(ChannelStatus.INACTIVE)
-        # A channel that is retrying continues until it reaches its partner, even if there is nothing to send.
+        # A channel that is RETRYING continues until it reaches its partner, even if it has no message to send.
         idle = self.status is not ChannelStatus.RETRYING and not self._in_doubt and not self._state.in_doubt
         if idle and not self._has_messages():
             self._woken.wait()
             return
         link = self._connected()
-        # After a batch in doubt is resolved, there may be more messages, or no work left.
+        # After a batch in doubt is resolved, there can be more messages, or no work.
         if self.misconduct.delay_s and self._hurried.wait(self.misconduct.delay_s):
             return
         batch = self._gathered()
@@ -259,7 +258,7 @@ class SenderChannel:
             return any(is_transmission(message) for message in self.queue.available.values())
 
     def _connected(self) -> _Link:
-        """Return a connection to the partner. A new connection first resolves a batch in doubt. Raises ChannelError."""
+        """Return a connection to the partner. Raises ChannelError. A new connection first resolves a batch in doubt."""
         if self._link is not None and self._link.is_alive():
             return self._link
         self._drop_link()
@@ -270,7 +269,7 @@ class SenderChannel:
         about = {"channel": self.name, "sender": self._q_mgr.store.identifier}
         link = self._link = _Link(member.host, member.port, member.token, about)
         if self._cluster.ending.is_set():
-            # The end of the cluster closes the channel's connection, but it may have come just before this connection.
+            # The end of the cluster closes the channel's connection, but this connection is perhaps made just after that.
             raise ChannelError("the queue manager ends")
         answer = link.ask("hello")
         self._session = answer["session"]
@@ -282,7 +281,7 @@ class SenderChannel:
     # --- batches
 
     def _gathered(self) -> list[Message]:
-        """Withdraw the next batch from the transmission queue."""
+        """Remove the next batch from the transmission queue, and return its messages."""
         settings = self._cluster.settings
         batch: list[Message] = []
         size = 0
@@ -301,13 +300,13 @@ class SenderChannel:
         return batch
 
     def _send(self, link: _Link, batch: list[Message]) -> None:
-        """Send a batch; raises ChannelError: messages that may have been received are then in doubt, others available."""
+        """Send a batch. After ChannelError, messages that were perhaps received are in doubt, and all others are available."""
         wrong = self.misconduct
         fast = self._cluster.settings.npmspeed == "FAST"
         kept = [message for message in batch if message.persistent or not fast]
         number = self._state.batch + 1
         try:
-            # The batch is in doubt from here on.
+            # From here on, the batch is in doubt.
             positions = tuple(message.position for message in kept if message.persistent)
             self._note(ChannelState(self.name, self.partner, number, positions))
         except sqlite3.Error:
@@ -315,7 +314,7 @@ class SenderChannel:
             raise
         self._in_doubt = kept
         with self._q_mgr.lock:
-            # These are sent at most once.
+            # These messages are sent at most once.
             self._forget([message for message in batch if fast and not message.persistent])
         cut, wrong.cut = wrong.cut, ""
         if cut == "before":
@@ -335,7 +334,7 @@ class SenderChannel:
 
     def _cut(self) -> None:
         self._stop_wanted = self._stop_wanted or self.misconduct.stops_when_cut
-        raise ChannelError("cut on purpose, with a batch in doubt")
+        raise ChannelError("cut deliberately, with a batch in doubt")
 
     def _resolve(self, *, received: bool, last: int) -> None:
         """Resolve the batch in doubt with the partner's answer: whether it was received, and the number of the last batch."""
@@ -359,7 +358,7 @@ class SenderChannel:
         self._state = state
 
     def _forget(self, messages: list[Message]) -> None:
-        """Uncount messages that have left; under the lock."""
+        """Subtract messages that were sent from the queue's counts, under the lock."""
         self.queue.held -= len(messages)
         self.queue.uncount(0, len(messages))
         self.queue.dequeued += len(messages)
@@ -367,7 +366,7 @@ class SenderChannel:
     # --- while the partner cannot be reached
 
     def _reallocate(self) -> None:
-        """Give messages without a fixed binding to an instance that can be reached."""
+        """Move messages without a fixed binding to an instance that can be reached."""
         with self._q_mgr.lock:
             loose = [each for each in self.queue.available.values() if bound(each) is Bound.NOT_FIXED]
             for message in filter(is_transmission, loose):
@@ -385,7 +384,7 @@ class SenderChannel:
                     )
                 except Failed:
                     continue
-                # Written under the lock, as with expired messages. This is rare, and exactly one of the two messages must
+                # This is written under the lock, as with expired messages. It is rare, and exactly one of the two messages must
                 # exist.
                 try:
                     self._q_mgr.write_now([made], [message])

@@ -1,4 +1,4 @@
-"""Attributes and states of channels, and the interface through which a channel asks its cluster."""
+"""Attributes and states of channels, and the interface through which a channel uses its cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mqembedded.wire import pcf_constants as cf
 
 
 class ChannelStatus(enum.Enum):
-    """STATUS of a channel."""
+    """The STATUS of a channel."""
 
     INACTIVE = cf.MQCHS_INACTIVE
     RUNNING = cf.MQCHS_RUNNING
@@ -21,7 +21,7 @@ class ChannelStatus(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChannelSettings:
-    """Attributes of all channels of a cluster, named as in MQSC where MQSC has them.
+    """The attributes of all channels of a cluster, with their MQSC names if MQSC has them.
 
     A batch has at most ``batchsz`` messages or ``batchlim`` kilobytes. If a queue refuses a message, the receiving end retries
     ``mrrty`` times, ``mrtmr`` milliseconds apart. ``npmspeed`` is FAST or NORMAL. A channel that cannot reach its partner
@@ -48,7 +48,7 @@ class Partner(Protocol):
 
 
 class Surroundings(Protocol):
-    """The cluster, seen by its channels. ``ending`` is set when the channels must end."""
+    """The cluster as its channels see it. ``ending`` is set when the channels must end."""
 
     @property
     def settings(self) -> ChannelSettings: ...
@@ -56,9 +56,9 @@ class Surroundings(Protocol):
     def ending(self) -> threading.Event: ...
 
     def partner(self, q_mgr_name: str) -> Partner | None:
-        """Return the address of a queue manager; None if it is not known yet."""
+        """Return the address of a queue manager, or None if it is not known yet."""
 
     def choose(
         self, queue_name: str, *, arrived: bool = False, without: str = "", better_than: ChannelStatus | None = None
     ) -> str:
-        """Return the queue manager with the instance of a cluster queue for a message; raises Failed if there is none."""
+        """Return the queue manager that a message for a cluster queue goes to; raise Failed if there is none."""

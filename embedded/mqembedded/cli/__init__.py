@@ -1,1 +1,1 @@
-"""The command ``mqembedded``."""
+"""The command-line interface: the command ``mqembedded``."""

@@ -1,4 +1,4 @@
-"""A cluster of embedded queue managers: ``mqembedded run --cluster`` and ``mqembedded channel``."""
+"""The commands for clusters of embedded queue managers: ``mqembedded run --cluster`` and ``mqembedded channel``."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ def serve_all(
 ) -> None:
     """Serve all queue managers of a cluster, each in a process of its own, until SIGTERM or SIGINT.
 
-    A queue manager that ends or is killed is not restarted. A printed line says how to restart it.
+    If a queue manager ends or is killed, it is not restarted, but a printed line explains how to restart it.
     """
     from mqembedded import EmbeddedCluster
 
-    # A signal handler interrupts the thread that waits here, so the two must not share a lock; with threading.Event they do.
+    # A signal handler interrupts the thread that waits here, so the two must not share a lock, as they would with
+    # threading.Event.
     to_stop: queue.SimpleQueue[None] = queue.SimpleQueue()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: to_stop.put(None))
@@ -51,7 +52,7 @@ def serve_all(
 
 
 def _has_come(to_stop: queue.SimpleQueue[None]) -> bool:
-    """Wait a while; return whether it is time to stop."""
+    """Wait for a moment, and return whether it is time to stop."""
     try:
         to_stop.get(timeout=_WATCH_S)
     except queue.Empty:
@@ -67,7 +68,7 @@ def serve_one(
     users: Mapping[str, str],
     readings: Mapping[str, str],
 ) -> None:
-    """Serve one queue manager of a cluster in this process; raises ClusterFileError if it is not in the file."""
+    """Serve a queue manager of a cluster in this process; raise ClusterFileError if it is not in the cluster file."""
     from mqembedded.readings import Readings
     from mqembedded.serve import process as server
     from mqembedded.serve.cluster_file import ClusterFileError
@@ -108,26 +109,26 @@ def serve_one(
     "--delay-s", type=click.FloatRange(0), default=0.0, help="For 'slow': seconds before each batch; 0 ends the delay."
 )
 @click.option(
-    "--seed", type=int, help="For 'interleave': the seed of the random order; without it the order is normal again."
+    "--seed", type=int, help="For 'interleave': the seed of the random order; without a seed the order is normal again."
 )
 @click.option(
     "--when",
     type=click.Choice(["before", "after"]),
     default="after",
-    help="For 'cut': before or after the other end received the batch.",
+    help="For 'cut': before or after the other end receives the batch.",
 )
 @click.option("--stop", is_flag=True, help="For 'cut': also stop the channel, so that the batch stays in doubt.")
 @click.argument("action", type=click.Choice(["status", "stop", "start", "slow", "interleave", "cut"]))
 def channel(data: Path, to: str, delay_s: float, seed: int | None, when: str, stop: bool, action: str) -> None:
-    """Show, stop or start the channels of a queue manager in a cluster, or make them misbehave.
+    """Show, stop or start the channels of a queue manager in a cluster, or cause faults in them.
 
     \b
         status        show all channels
-        stop          stop a channel at the end of its batch; its messages wait
-        start         start it
+        stop          stop a channel at the end of its batch; later messages wait
+        start         start a stopped channel
         slow          delay each batch
         interleave    deliver the messages of each batch in random order
-        cut           break it before or after its next batch, then in doubt
+        cut           break its connection before or after its next batch, which is then in doubt
     """
     if action != "status" and not to:
         raise click.UsageError(f"'{action}' needs --to")

@@ -1,6 +1,6 @@
 """The command ``mqembedded``: the command group, the client library, and control of a running queue manager.
 
-Not here: starting one (``serve.py``), clusters and their channels (``cluster.py``), MQSC (``mqsc.py``).
+``serve.py`` starts queue managers, ``cluster.py`` has the commands for clusters, ``mqsc.py`` runs MQSC commands.
 """
 
 from __future__ import annotations
@@ -24,17 +24,16 @@ from mqembedded.cli.serve import exec_, run
 def main() -> None:
     """Run a queue manager for development, tests and demos without IBM MQ.
 
-    It is not IBM MQ and does not replace it. Unmodified pymqi and ibmmq programs run on it.
+    The queue manager is not IBM MQ and does not replace it. Unmodified pymqi and ibmmq programs run on it.
     """
 
 
 @main.command()
 @click.option("--print-dir", is_flag=True, help="Print only the directory.")
 def build(print_dir: bool) -> None:
-    """Compile the client library, unless there is one.
+    """Compile the client library, if there is none yet, and print its directory.
 
-    Its directory has the layout of IBM's client (inc/, lib64/libmqic_r.so, lib64/libmqm_r.so), so you can build pymqi against
-    it:
+    The directory has the layout of IBM's client (inc/, lib64/libmqic_r.so, lib64/libmqm_r.so), so you can build pymqi with it:
 
     \b
         MQ_FILE_PATH=$(mqembedded build --print-dir) \\
@@ -53,14 +52,14 @@ def build(print_dir: bool) -> None:
     "--when",
     type=click.Choice(["before", "after"]),
     default="before",
-    help="Before the call takes effect, or after.",
+    help="Whether the fault comes before or after the call takes effect.",
 )
 @click.option("--nth", type=click.IntRange(1), default=1, help="The number of the first matching call to fail.")
 @click.option(
     "--times",
     type=click.IntRange(0),
     default=1,
-    help="How many calls fail; 0: all calls from then on.",
+    help="The number of calls that fail; 0 for all calls from then on.",
 )
 @click.option("--verb", default="", show_default=False, help="Only calls of this verb match, such as MQCMIT.")
 @click.option(
@@ -78,11 +77,11 @@ def fault(data: Path, action: str, **how: Any) -> None:
     \b
         kill_client   SIGKILL the program that makes the call
         kill_server   SIGKILL the queue manager
-        drop          close the connection; --when after: MQCMIT is then in doubt
+        drop          close the connection without a reply; an MQCMIT is then in doubt
         freeze        never reply, and leave the connection open
         answer        end the call with --comp and --reason
         delay         answer the call after --delay-s
-        clear         remove all faults, and answer the calls that are frozen
+        clear         remove all faults, and answer frozen calls
     """
     with one_message():
         from mqembedded import Control, Fault
@@ -99,7 +98,7 @@ def fault(data: Path, action: str, **how: Any) -> None:
 def quiesce(data: Path) -> None:
     """End a queue manager as endmqm does.
 
-    It refuses new connections and ends when the last application has disconnected.
+    The queue manager refuses new connections, and ends when the last application has disconnected.
     """
     with one_message():
         from mqembedded import Control

@@ -1,4 +1,4 @@
-"""What the commands have in common: options, passwords, messages and exit codes."""
+"""What the commands share: options, passwords, messages and exit codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Command = Callable[..., None]
 class _Directory(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
-            # As with a variable that is not set. It would mean the working directory.
+            # An unset shell variable gives an empty text, which would mean the working directory.
             self.fail("it is empty", param, ctx)
         return super().convert(value, param, ctx)
 
@@ -38,7 +38,7 @@ class ExitCode(IntEnum):
 
     DONE = 0
     FAILED = 1
-    # Only of ``exec``, and as in a shell. If signal n ended the program, the code is SIGNAL + n.
+    # The codes of ``exec``, as in a shell. If signal n ended the program, the code is SIGNAL + n.
     NOT_STARTED = 125
     NOT_EXECUTABLE = 126
     NOT_FOUND = 127
@@ -46,28 +46,28 @@ class ExitCode(IntEnum):
 
 
 class Commands(click.Group):
-    """Commands, listed in the help with their whole first sentences, which click would cut."""
+    """A command group whose help has the whole first sentence of each command. (click would cut the sentences.)"""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As ``Group``."""
+        """List the commands as ``Group`` does, but with whole sentences."""
         found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.get_short_help_str(1000)) for name, command in found if command])
 
 
 def complain(message: str) -> None:
-    """Print an error to standard error; names and reasons in it may be somebody else's."""
+    """Print an error to standard error. Names and reasons in it can come from other users or programs."""
     click.echo(f"mqembedded: {printable(message)}", err=True)
 
 
 def in_words(error: OSError) -> str:
-    """Return the file and its error in words, without a number."""
+    """Return a text with the file and the error, but without the error's number."""
     named = error.filename is not None and error.strerror
     return f"{error.filename}: {error.strerror}" if named else error.strerror or str(error)
 
 
 def log(verbose: bool) -> None:
-    """Log to standard error, one line for each record: from level WARNING on, or with ``verbose`` from INFO on."""
+    """Log to standard error, one line for each record, from level WARNING on, or from INFO on with ``verbose``."""
     handler = logging.StreamHandler()
     handler.setFormatter(OneLine("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(level="INFO" if verbose else "WARNING", handlers=[handler])
@@ -75,10 +75,10 @@ def log(verbose: bool) -> None:
 
 @contextmanager
 def one_message(code: int = ExitCode.FAILED, *, about: str = "") -> Iterator[None]:
-    """End the command with one message and an exit code instead of a traceback.
+    """If the block raises, end the command with a message and an exit code instead of a traceback.
 
-    This is for errors that a user can correct: a file that cannot be read, and errors of this package, which say what to do.
-    Any other exception is a bug, and keeps its traceback. ``about``: the beginning of the message.
+    This is for errors that a user can correct: a file that cannot be read, and errors of this package, which explain what to do.
+    Any other exception is a bug, and keeps its traceback. ``about`` is the beginning of the message.
     """
     try:
         yield
@@ -93,7 +93,7 @@ def one_message(code: int = ExitCode.FAILED, *, about: str = "") -> Iterator[Non
 
 
 def host_and_port(value: str) -> tuple[str, int]:
-    """Return host and port of ``HOST:PORT``."""
+    """Return the host and the port of ``HOST:PORT``."""
     host, _, port = value.rpartition(":")
     host = host.strip("[]")
     if not host or not (port.isascii() and port.isdigit()) or len(port) > 5 or int(port) > 65535:
@@ -102,7 +102,7 @@ def host_and_port(value: str) -> tuple[str, int]:
 
 
 def passwords(variables: Sequence[str], file: Path | None) -> dict[str, str]:
-    """Return passwords by user name, from each NAME:VARIABLE and from each line NAME:PASSWORD of a file.
+    """Return passwords by user name, from NAME:VARIABLE texts and from the NAME:PASSWORD lines of a file.
 
     Passwords are never arguments, because every user of the machine can read a command line.
     """

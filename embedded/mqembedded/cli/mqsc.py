@@ -1,4 +1,4 @@
-"""The command ``mqembedded mqsc``: runs MQSC commands on an embedded queue manager, as runmqsc does."""
+"""The command ``mqembedded mqsc``, which runs MQSC commands on an embedded queue manager, as runmqsc does."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from mqembedded.cli.manners import ExitCode, data_option, one_message
 
 @click.command()
 @data_option
-@click.option("--command", "-c", "commands", multiple=True, metavar="TEXT", help="An MQSC command; may be repeated.")
+@click.option("--command", "-c", "commands", multiple=True, metavar="TEXT", help="An MQSC command; can be repeated.")
 def mqsc(data: Path, commands: Sequence[str]) -> None:
-    """Run MQSC commands on an embedded queue manager, from -c or else from standard input.
+    """Run MQSC commands on an embedded queue manager, from -c or, without -c, from standard input.
 
     \b
         mqembedded mqsc --data ./qm1 -c 'DISPLAY QLOCAL(*) CURDEPTH'
         mqembedded mqsc --data ./qm1 < queues.mqsc
 
-    Anybody who can read the data directory may do everything, as with runmqsc. If a command is refused, the next ones still
-    run, and the exit code is 1. END ends the commands.
+    As with runmqsc, a user who can read the data directory is allowed to do everything. If a command is refused, the next
+    commands still run, and the exit code is 1. END ends the commands.
     """
     refused = False
     with one_message():

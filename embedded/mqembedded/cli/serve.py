@@ -1,4 +1,4 @@
-"""The commands ``mqembedded run`` and ``exec``: run an embedded queue manager, for any programs or for one."""
+"""The commands ``mqembedded run`` and ``exec``, which run an embedded queue manager for any programs or for a single program."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from mqembedded.cli.manners import (
 
 
 def _listen(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, int]:
-    """Return host and port of ``HOST:PORT`` on loopback."""
+    """Return the host and the port of ``HOST:PORT``; the host must be on loopback."""
     host, port = host_and_port(value)
     if not _is_loopback(host):
         raise click.BadParameter(
@@ -42,10 +42,10 @@ def _listen(_context: click.Context, _parameter: click.Parameter, value: str) ->
 
 
 def _regular(_context: click.Context, _parameter: click.Parameter, files: Sequence[Path]) -> Sequence[Path]:
-    """Refuse the pipe of a shell's ``<(...)``: the queue manager, another process, reads the files at every start."""
+    """Refuse pipes, such as the shell's ``<(...)``, because the queue manager's process reads the files at every start."""
     for each in files:
         if not each.is_file():
-            raise click.BadParameter(f"{each} is not a regular file. Write the commands to a file, and name that")
+            raise click.BadParameter(f"{each} is not a regular file. Write the commands to a file, and give its name")
     return files
 
 
@@ -59,7 +59,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _queue_manager_options(command: Command) -> Command:
-    """Add the options that ``run`` and ``exec`` have in common."""
+    """Add the options that ``run`` and ``exec`` share."""
     options = [
         click.option("--qmgr", "q_mgr_name", default="QM1", metavar="NAME", help="The queue manager's name."),
         click.option(
@@ -69,14 +69,14 @@ def _queue_manager_options(command: Command) -> Command:
             callback=_regular,
             envvar="MQEMBEDDED_MQSC",
             show_envvar=True,
-            help="A file of MQSC commands to run at every start; may be repeated.",
+            help="A file of MQSC commands to run at every start; can be repeated.",
         ),
         click.option(
             "--user",
             "user_variables",
             multiple=True,
             metavar="NAME:VARIABLE",
-            help="A user, and the environment variable that holds the password; may be repeated.",
+            help="A user, and the environment variable with the password; can be repeated.",
         ),
         click.option(
             "--platform",
@@ -89,18 +89,18 @@ def _queue_manager_options(command: Command) -> Command:
             "reading_values",
             multiple=True,
             metavar="NAME=VALUE",
-            help="How to behave where IBM's documentation is open to several readings (table in embedded/README.md), "
-            "or @FILE: as one did that the file is a record of; may be repeated.",
+            help="A choice of behaviour that IBM's documentation leaves open (table in embedded/README.md), "
+            "or @FILE: a file of make first-contact, with the behaviour of a queue manager; can be repeated.",
         ),
         click.option(
             "--latency-ms",
             type=click.FloatRange(min=0),
             default=0,
             metavar="MS",
-            help="Delay what is sent by so many milliseconds, in each direction, as on a slow line.",
+            help="Delay data by this many milliseconds in each direction, as on a slow line.",
         ),
         click.option(
-            "--users-file", type=FILE, help="A file of users, one NAME:PASSWORD per line; # begins a comment line."
+            "--users-file", type=FILE, help="A file with a line NAME:PASSWORD for each user; # begins a comment line."
         ),
         click.option("--verbose", "-v", is_flag=True, help="Log more to standard error."),
     ]
@@ -116,14 +116,14 @@ def _queue_manager_options(command: Command) -> Command:
     callback=_listen,
     metavar="HOST:PORT",
     default="127.0.0.1:1414",
-    help="The loopback address to listen on; port 0 takes any free port. Any user of this machine can connect to it: with "
-    "--require-credentials only those of --user and --users-file.",
+    help="The loopback address to listen on; port 0 takes any free port. Any user of this machine can connect to it. With "
+    "--require-credentials, only users of --user and --users-file can.",
 )
 @click.option(
     "--require-credentials",
     is_flag=True,
-    help="Refuse applications that give no user and password: CHCKCLNT(REQUIRED), which stays until it is "
-    "altered. Needs --user or --users-file.",
+    help="Refuse applications without user and password. This sets CHCKCLNT(REQUIRED), which stays until it "
+    "is altered. Needs --user or --users-file.",
 )
 @click.option(
     "--data",
@@ -133,7 +133,7 @@ def _queue_manager_options(command: Command) -> Command:
 @click.option(
     "--cluster",
     type=FILE,
-    help="Serve the cluster that this TOML file describes: all its queue managers, or only the one of --qmgr.",
+    help="Serve the cluster that this TOML file describes: all its queue managers, or only the queue manager of --qmgr.",
 )
 @click.pass_context
 def run(
@@ -153,12 +153,12 @@ def run(
 ) -> None:
     """Serve an embedded queue manager until SIGTERM or Ctrl-C.
 
-    With --cluster, addresses and MQSC files come from that file (files of --mqsc run before them), and --data is the directory of
-    the cluster. Each queue manager is a process of its own. It can be killed, and started again with --qmgr.
+    With --cluster, addresses and MQSC files come from the cluster file (files of --mqsc run first), and --data is the directory
+    of the cluster. Each queue manager is a process of its own. You can kill it, and start it again with --qmgr.
 
-    Applications may connect without a user; they then have all authorities. A user and password of an application must be in
-    --user or --users-file, and SET AUTHREC decides what that user may do. Passwords are never arguments, because every user of
-    the machine can read a command line.
+    Applications without a user can connect, and have all authorities. If an application gives user and password, they must be
+    in --user or --users-file, and SET AUTHREC decides what the user is allowed to do. Passwords are never arguments, because
+    every user of the machine can read a command line.
     """
     log(verbose)
     users = passwords(user_variables, users_file)
@@ -234,7 +234,7 @@ def _run_cluster(
 @click.command("exec", context_settings={"allow_interspersed_args": False})
 @_queue_manager_options
 @click.option(
-    "--data", type=DIRECTORY, help="The directory to keep messages in. Default: a temporary one, removed afterwards."
+    "--data", type=DIRECTORY, help="The directory to keep messages in. By default a temporary directory, removed later."
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 def exec_(
@@ -254,14 +254,14 @@ def exec_(
     \b
         mqembedded exec -- python your_pymqi_script.py
 
-    COMMAND finds the queue manager as any IBM MQ program does, by MQSERVER. For programs that use mqgroups, MQGROUPS_CONN_NAME
-    has the address and MQGROUPS_Q_MGR_NAME the name. Only COMMAND and what it starts can connect: they inherit a random key in
-    MQEMBEDDED_ACCESS_KEY.
+    COMMAND finds the queue manager by MQSERVER, as any IBM MQ program does. For programs that use mqgroups, MQGROUPS_CONN_NAME
+    has the address and MQGROUPS_Q_MGR_NAME the name. Only COMMAND and the programs that it starts can connect, because they
+    inherit a random key in MQEMBEDDED_ACCESS_KEY.
 
     \b
     Exit codes:
-      that of COMMAND, or 128 + n if signal n ended it
-      125  the queue manager did not start; standard error says why
+      the exit code of COMMAND, or 128 + n if signal n ended it
+      125  the queue manager did not start; standard error has the reason
       126  COMMAND cannot be executed
       127  COMMAND does not exist
     """
@@ -299,7 +299,7 @@ def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
     except OSError as error:
         complain(f"{command[0]} cannot be executed: {error.strerror}")
         return ExitCode.NOT_EXECUTABLE
-    # Ctrl-C also reaches the program, which decides what to do. SIGTERM must be passed on.
+    # Ctrl-C also reaches the program, which decides what to do. SIGTERM reaches only this process, so it is passed on.
     previous = (
         signal.signal(signal.SIGINT, signal.SIG_IGN),
         signal.signal(signal.SIGTERM, lambda number, _: program.send_signal(number)),

@@ -1,1 +1,1 @@
-"""A queue manager's place in a cluster: the repository, the choice of an instance, the resolution of names."""
+"""A cluster as a queue manager sees it: the repository, the choice of an instance, and the resolution of names."""

@@ -1,8 +1,8 @@
 """The ``ClusterView`` of a queue manager that is in a cluster.
 
-Each queue manager of a cluster is a process of its own and has a ``Cluster``. The verbs of the queue manager ask it for the
-instances of a cluster queue, and for the way to them. Not here: the members and the choice among them (``members.py``), names
-in MQOPEN (``routing.py``), the two ends of a channel (``channels/``).
+Each queue manager of a cluster is a process of its own and has a ``Cluster``. The queue manager's verbs use it to find the
+instances of a cluster queue, and the way to them. ``members.py`` has the members and chooses an instance, ``routing.py`` resolves
+names, ``channels/`` has both ends of a channel.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from mqembedded.remote_queues import Ways
 
 
 class Cluster:
-    """The cluster as one of its queue managers sees it; see ``ClusterView`` for its methods."""
+    """The cluster as one of its queue managers sees it. ``ClusterView`` describes the methods."""
 
     def __init__(self, q_mgr: QueueManager, membership: Membership) -> None:
         self._q_mgr = q_mgr
@@ -84,7 +84,7 @@ class Cluster:
         )
 
     def _changed(self) -> None:
-        """Tell the other members which cluster queues are hosted here, and start the channels of new transmission queues."""
+        """Publish to the other members which cluster queues this one hosts, and start channels for new transmission queues."""
         self._members.start_senders()
         assert self._address is not None
         hosted = tuple(

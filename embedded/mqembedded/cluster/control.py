@@ -1,4 +1,4 @@
-"""Control commands about the channels of a cluster: status, stop, start, and faults on purpose."""
+"""Control commands for the channels of a cluster: status, stop, start, and deliberate faults."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mqembedded.queue_manager import QueueManager
 def perform(
     q_mgr: QueueManager, channels: Mapping[str, SenderChannel], action: str, to: str, **how: Any
 ) -> dict[str, Any]:
-    """Carry out a command. If there is no such channel, the answer has an ``error``.
+    """Carry out a command, and return its answer, which has an ``error`` if there is no such channel.
 
     ``to`` is the queue manager of a cluster channel, or the transmission queue of a sender channel.
     """

@@ -1,8 +1,8 @@
-"""The members of the cluster, seen by one of them: their queues, the channels to them, the choice of an instance.
+"""The members of the cluster as this queue manager sees them: their queues, the channels to them, and the choice of an instance.
 
-There is one cluster. There is one channel to each other member, with a transmission queue of its own, as with DEFCLXQ(CHANNEL).
-A transmission queue outside the cluster has a sender channel if its TRIGDATA names one: ``QM1.QM2`` leads from QM1 to QM2.
-Methods are called under the queue manager's lock. Not here: the algorithm (``workload.py``), names in MQOPEN (``routing.py``).
+A queue manager is in one cluster only. It has a channel to each other member, with a transmission queue of its own, as with
+DEFCLXQ(CHANNEL). A transmission queue outside the cluster has a sender channel if its TRIGDATA names the channel: ``QM1.QM2``
+leads from QM1 to QM2. Callers hold the queue manager's lock. ``workload.py`` has the algorithm, ``routing.py`` resolves names.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _TRANSMISSION_QUEUE = {
 
 
 class Members:
-    """All members, including this queue manager."""
+    """All members of the cluster, including this queue manager."""
 
     def __init__(self, q_mgr: QueueManager, membership: Membership) -> None:
         self.cluster_name = membership.cluster
@@ -52,7 +52,7 @@ class Members:
             for name in membership.members
             if name != q_mgr.name
         }
-        # By transmission queue.
+        # The sender channels, by transmission queue.
         self.senders: dict[Queue, SenderChannel] = {}
 
     def _transmission_queue(self, member: str) -> Queue:
@@ -64,7 +64,7 @@ class Members:
         return queue
 
     def start_senders(self) -> None:
-        """Start the sender channels of new transmission queues, and end those of deleted ones."""
+        """Start sender channels for new transmission queues, and end the channels of deleted transmission queues."""
         for queue in [each for each in self.senders if each.deleted]:
             self.senders.pop(queue).hurry()
         partners = {f"{self._q_mgr.name}.{name}": name for name in self.channels}
@@ -72,35 +72,35 @@ class Members:
             name = str(queue.values[mq.MQCA_TRIGGER_DATA])
             is_wanted = queue.values[mq.MQIA_USAGE] == mq.MQUS_TRANSMISSION and name in partners
             if is_wanted and queue not in self.senders:
-                # Batches are numbered for each transmission queue.
+                # Each transmission queue has its own batch numbers.
                 self.senders[queue] = SenderChannel(self._q_mgr, self, partners[name], queue.name, queue)
                 self.senders[queue].open()
 
     def way(self, q_mgr_name: str) -> Way | None:
-        """Return the way to a member through the cluster; None for any other name."""
+        """Return the way to a member through the cluster, or None if no member has this name."""
         channel = self.channels.get(q_mgr_name)
         return None if channel is None else Way(q_mgr_name, channel.queue, self)
 
     def channel_name(self, member: str) -> str:
-        """Return the name of all channels to a member: that of its cluster-receiver definition."""
+        """Return the name that all channels to a member have, which is the name of its cluster-receiver channel."""
         return f"{self.cluster_name}.{member}"
 
     def instances(self, queue_name: str) -> list[Instance]:
-        """Return all instances of a cluster queue, ordered by the names of their queue managers."""
+        """Return all instances of a cluster queue, ordered by queue manager."""
         return self.repository.instances(queue_name, self._names)
 
     def heard_of(self) -> list[Member]:
-        """Return the members that this one knows, ordered by name."""
+        """Return the members that this queue manager knows, ordered by name."""
         found = map(self.repository.member, self._names)
         return [member for member in found if member is not None]
 
     def partner(self, q_mgr_name: str) -> Member | None:
-        """Return the address of a member; None if it is not known yet."""
+        """Return the address of a member, or None if it is not known yet."""
         return self.repository.member(q_mgr_name)
 
     @property
     def is_fully_known(self) -> bool:
-        """Whether every member is known. Only then does an unknown name belong to no member."""
+        """Whether all members are known. Only then is it certain that an unknown name belongs to no member."""
         return len(self.heard_of()) == len(self._names)
 
     # --- choosing
@@ -108,13 +108,13 @@ class Members:
     def choose(
         self, queue_name: str, *, arrived: bool = False, without: str = "", better_than: ChannelStatus | None = None
     ) -> str:
-        """Choose the instance of a cluster queue for a message; returns the name of its queue manager.
+        """Choose an instance of a cluster queue for a message, and return the name of its queue manager.
 
         Args:
             queue_name: the cluster queue.
             arrived: whether the message came over a cluster channel.
             without: a queue manager that must not be chosen.
-            better_than: a channel status; only an instance with a better channel is chosen.
+            better_than: a channel status. Only an instance whose channel has a better status is chosen.
 
         Raises:
             Failed: MQRC_NO_DESTINATIONS_AVAILABLE, MQRC_CLUSTER_PUT_INHIBITED.
@@ -141,7 +141,7 @@ class Members:
         )
 
     def _uses_local_only(self, queue_name: str) -> bool:
-        """Whether CLWLUSEQ of the local instance, if there is one, keeps messages here."""
+        """Whether CLWLUSEQ, of a local instance or else of the queue manager, keeps messages on this queue manager."""
         local = self._q_mgr.catalogue.get(queue_name)
         use = mq.MQCLWL_USEQ_AS_Q_MGR if local is None else local.values.get(mq.MQIA_CLWL_USEQ, mq.MQCLWL_USEQ_AS_Q_MGR)
         if use == mq.MQCLWL_USEQ_AS_Q_MGR:
@@ -149,7 +149,7 @@ class Members:
         return use == mq.MQCLWL_USEQ_LOCAL
 
     def target(self, queue_name: str, q_mgr_name: str, bound: Bound) -> Target:
-        """Return the target of a message for this instance; raises Failed if the instance is local and refuses puts."""
+        """Return the target of a message for this instance; raise Failed if the instance is local and refuses puts."""
         if q_mgr_name == self._q_mgr.name:
             return Target(local_queue(self._q_mgr.catalogue, queue_name), queue_name, q_mgr_name, bound)
         channel = self.channels[q_mgr_name]

@@ -1,4 +1,4 @@
-"""The data that a queue manager needs to join a cluster. Not here: the cluster (``cluster.py``)."""
+"""The data that a queue manager needs to join a cluster."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mqembedded.channels.settings import ChannelSettings
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The data that a queue manager needs to join a cluster: its name, its members, their shared directory."""
+    """The cluster's name, its members, the directory that they share, and the attributes of its channels."""
 
     cluster: str
     members: tuple[str, ...]
@@ -19,5 +19,5 @@ class Membership:
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Membership:
-        """Return the value that ``dataclasses.asdict`` made this dictionary of."""
+        """Return the membership for a dictionary that ``dataclasses.asdict`` has made."""
         return cls(given["cluster"], tuple(given["members"]), given["directory"], ChannelSettings(**given["channels"]))

@@ -1,12 +1,12 @@
-"""What the queue managers of a cluster know of each other: their cluster queues and addresses.
+"""The repository of a cluster: the cluster queues and the address of each queue manager.
 
-Every member writes a file to a shared directory, and reads the files of the others when a destination is chosen. So each member
-is a full repository, and all know a new definition at once. The file of a member that ends stays, so the cluster still knows
-the queues of a member that is down, as in IBM MQ. Not here: choosing among instances (``workload.py``).
+Every member writes a file to a shared directory, and reads the other members' files when it chooses a destination. So each member
+is a full repository, and all members know a new definition at once. The file of a member that ends stays. So the cluster still
+knows the queues of a member that is down, as in IBM MQ. ``workload.py`` chooses an instance.
 
-A file is always replaced as a whole, and gets a new modification time. So the directory entry tells whether the file has
-changed since it was read. The file contains the token for the member's channel and control verbs, so only its owner may read
-it.
+A member always replaces its file as a whole, with a new modification time. So the directory entry shows whether the file has
+changed since it was read. Only the file's owner can read it, because it contains the token for the member's channel and control
+verbs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mqembedded.store.files import make_private_directory
 
 
 class Repository:
-    """The shared directory, seen by one member. Called under its queue manager's lock."""
+    """The shared directory as a member uses it. Callers hold the lock of the member's queue manager."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -31,7 +31,7 @@ class Repository:
         make_private_directory(directory)
 
     def member(self, q_mgr_name: str) -> Member | None:
-        """Return the description of a queue manager; None if it has never started."""
+        """Return a queue manager's description, or None if the queue manager has never started."""
         path = self._directory / f"{q_mgr_name}.json"
         try:
             changed = path.stat().st_mtime_ns
@@ -43,7 +43,7 @@ class Repository:
         return found[1]
 
     def advertise(self, member: Member) -> None:
-        """Publish this member's description, if it has changed."""
+        """Write this member's description to the directory, if it has changed."""
         known = self.member(member.q_mgr_name)
         if known == member:
             return
@@ -52,13 +52,13 @@ class Repository:
             json.dump(asdict(member), file)
         changed = Path(name).stat().st_mtime_ns
         if known is not None:
-            # Two changes within one tick of the file system's clock must have different times.
+            # Two changes in the same tick of the file system's clock must have different times.
             changed = max(changed, self._read[member.q_mgr_name][0] + 1)
             os.utime(name, ns=(changed, changed))
         Path(name).replace(self._directory / f"{member.q_mgr_name}.json")
 
     def instances(self, queue_name: str, members: Iterable[str]) -> list[Instance]:
-        """Return the instances of a cluster queue at these members."""
+        """Return the instances of a cluster queue on these members."""
         return [
             instance
             for name in members

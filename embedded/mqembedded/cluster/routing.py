@@ -1,11 +1,10 @@
-"""Name resolution for MQOPEN in a cluster: the names in an MQOD lead to a cluster queue with its instances.
+"""Name resolution for MQOPEN in a cluster: from the names in an MQOD to a cluster queue with its instances.
 
-Not here: the choice for each message (``messages/route.py``), named queue managers, remote queues (``remote_queues.py``).
+``messages/route.py`` makes the choice for each message. ``remote_queues.py`` resolves remote queues and names of queue managers.
 
 Source: IBM MQ, "Name resolution", "MQOPEN and clusters", "MQOPEN option for cluster queue", "Logical and physical ordering"
-(MQOO_BIND_ON_GROUP), reason codes 2085, 2189, 2268, 2270. Unverified: that without a local instance the attributes of the first
-one by queue manager name count; that a cluster queue opened with MQOO_BIND_ON_GROUP has no ResolvedQMgrName yet; 2268 from
-MQPUT.
+(MQOO_BIND_ON_GROUP), reason codes 2085, 2189, 2268, 2270. Unverified: without a local instance, the attributes come from the
+first instance by queue manager name; a cluster queue opened with MQOO_BIND_ON_GROUP has no ResolvedQMgrName yet; 2268 from MQPUT.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ _NEEDS_LOCAL = INPUT | mq.MQOO_BROWSE | mq.MQOO_SET
 
 
 def route_of(q_mgr: QueueManager, members: Members, name: str, q_mgr_name: str, options: int) -> Route | None:
-    """Return the route of an MQOPEN with these names; None for a queue that only this queue manager has.
+    """Return the route to the queue that an MQOPEN names; None if only this queue manager has the queue.
 
-    ``q_mgr_name`` is blank, or means this queue manager; ``name`` is neither a remote queue nor an alias of one.
+    ``q_mgr_name`` is blank or means this queue manager. ``name`` must not lead to a remote queue.
 
     Raises:
-        Failed: the names lead nowhere, or to a queue that cannot be opened with these options.
+        Failed: there is no such queue, or it cannot be opened with these options.
     """
     found = q_mgr.catalogue.get(name)
     if isinstance(found, Definition) and found.type == ALIAS:
@@ -49,7 +48,7 @@ def route_of(q_mgr: QueueManager, members: Members, name: str, q_mgr_name: str, 
         return None
     route = _base_route(q_mgr, members, found or name, q_mgr_name, options, None)
     if route is None and found is None and not members.is_fully_known:
-        # A full repository that is not known yet might know the name.
+        # A member that is not known yet might host the queue.
         raise Failed(mq.MQRC_CLUSTER_RESOLUTION_ERROR)
     return route
 
@@ -62,13 +61,13 @@ def _base_route(
     options: int,
     alias: Definition | None,
 ) -> Route | None:
-    """Return the route to the object that an MQOD or an alias names: a local queue, or an unknown name."""
+    """Return the route for a name from an MQOD or an alias, which is a local queue's name or is unknown here."""
     local = found if isinstance(found, Queue) else None
     name = local.name if local is not None else str(found)
     if q_mgr_name or (local is not None and local.values[mq.MQCA_CLUSTER_NAME] != members.cluster_name):
         return None
     if options & _NEEDS_LOCAL:
-        # The name resolves to the local queue; MQOPEN fails if there is none.
+        # The name resolves to the local queue. MQOPEN fails if there is no local queue.
         return None
     instances = members.instances(name)
     if not instances:

@@ -1,9 +1,8 @@
-"""The cluster workload management algorithm, which chooses an instance of a cluster queue for a message. A pure function.
+"""The cluster workload management algorithm, which chooses an instance of a cluster queue for a message.
 
-Source: IBM MQ, "The cluster workload management algorithm" (comments below name its numbered steps), "CLWLUSEQ queue
-attribute", "CLWLRANK queue attribute", "CLWLPRTY queue attribute". Steps about several clusters, topics, suspended queue
-managers, and ranks, priorities and weights of channels are not implemented. Unverified: that instances that were not used yet
-come in order of their names.
+Source: IBM MQ, "The cluster workload management algorithm" (comments below name its numbered steps), "CLWLUSEQ queue attribute",
+"CLWLRANK queue attribute", "CLWLPRTY queue attribute". Steps for several clusters, topics, suspended queue managers, and ranks,
+priorities and weights of channels are not implemented. Unverified: unused instances are chosen in order of their names.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 
 from mqembedded.channels.settings import ChannelStatus
 
-# Steps about channel status: a lower number is better. Only the instances with the best status remain.
+# A channel status with a lower number is better. Only the instances with the best status remain.
 _PREFERENCE = {
     ChannelStatus.INACTIVE: 0,
     ChannelStatus.RUNNING: 0,
@@ -24,10 +23,10 @@ _PREFERENCE = {
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """An instance that may be chosen.
+    """An instance that the algorithm can choose.
 
-    ``status`` is that of the channel to its queue manager, RUNNING for the local instance. ``last_chosen`` is the number of the
-    choice that last took this instance, counted over all choices of this queue manager; 0 if it was never chosen.
+    ``status`` is the status of the channel to its queue manager, or RUNNING for the local instance. This queue manager numbers
+    its choices. ``last_chosen`` is the number of the last choice that took this instance, or 0.
     """
 
     q_mgr_name: str
@@ -39,32 +38,31 @@ class Destination:
     last_chosen: int
 
     def is_better_than(self, status: ChannelStatus) -> bool:
-        """Whether its channel has a better status than this one."""
+        """Whether the channel to this instance has a better status than ``status``."""
         return _PREFERENCE[self.status] < _PREFERENCE[status]
 
 
 def choose(destinations: Sequence[Destination], *, local_only: bool) -> Destination | None:
-    """Return the destination of a message; None if none is put enabled.
+    """Return the destination of a message, or None if puts are inhibited at all instances.
 
     Args:
         destinations: the instances of the queue in the cluster.
-        local_only: whether a local instance is used if there is one, because of CLWLUSEQ(LOCAL), or because the message came
+        local_only: whether a local instance must be used if there is one, because of CLWLUSEQ(LOCAL) or because the message came
             over a cluster channel.
     """
     if not destinations:
         return None
-    # Step 4, before the status of channels: ranks.
+    # Step 4 compares ranks, before the status of channels.
     highest = max(each.rank for each in destinations)
-    # Step 5: only instances that are put enabled remain. If there are none, nothing can be put.
+    # Step 5 keeps only the instances that allow puts. If there are none, the message cannot be put.
     left = [each for each in destinations if each.rank == highest and each.put_enabled]
-    # Step 6: the local instance.
+    # Step 6 prefers the local instance.
     local = next((each for each in left if each.is_local), None)
     if local is not None and local_only:
         return local
     if not left:
         return None
-    # Then the status of channels, the priorities of the remaining instances, and the instance that was not chosen for the
-    # longest time.
+    # The next steps compare the status of channels and the priorities of instances. Then the least recently chosen instance wins.
     best = min(_PREFERENCE[each.status] for each in left)
     left = [each for each in left if _PREFERENCE[each.status] == best]
     first = max(each.priority for each in left)

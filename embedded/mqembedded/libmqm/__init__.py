@@ -1,1 +1,1 @@
-"""The C library with the MQI: marshals every call to the queue manager and decides nothing. ``build.py`` compiles it."""
+"""The C library with the MQI. It passes every call to the queue manager and decides nothing. ``build.py`` compiles it."""

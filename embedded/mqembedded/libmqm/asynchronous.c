@@ -6,7 +6,7 @@
 
 #include "marshal.h"
 
-/* Offsets of MQMD and MQPMO. */
+/* Offsets in MQMD and MQPMO. */
 #define MD_MSG_ID 48
 #define MD_CORREL_ID 72
 #define MD_CONTEXT 240
@@ -17,7 +17,7 @@
 #define PMO_MSG_HANDLES 160
 #define PMO_MSG_HANDLES_LENGTH 20 /* with Action */
 
-/* A put with another option waits. */
+/* A put with any other option waits. */
 #define SIMPLE                                                                                                           \
     (MQPMO_SYNCPOINT | MQPMO_NO_SYNCPOINT | MQPMO_DEFAULT_CONTEXT | MQPMO_NEW_MSG_ID | MQPMO_NEW_CORREL_ID |            \
      MQPMO_FAIL_IF_QUIESCING | MQPMO_LOGICAL_ORDER | MQPMO_ASYNC_RESPONSE | MQPMO_RESOLVE_LOCAL_Q)
@@ -26,7 +26,7 @@
 
 void asynchronous_destroy(struct asynchronous *asynchronous) { free(asynchronous->outputs); }
 
-/* The index of the handle among the outputs, or the index where it belongs. */
+/* The index of a handle among the outputs, or the index where a new handle belongs. */
 static size_t place_of(const struct asynchronous *asynchronous, MQHOBJ hobj) {
     size_t low = 0, high = asynchronous->count;
     while (low < high) {
@@ -82,7 +82,7 @@ static MQLONG options_of(struct blob pmo) {
     return options;
 }
 
-/* Whether all bytes of a field are zero, or the structure is too short to have it. */
+/* Whether all bytes of a field are zero, or the structure is too short to have the field. */
 static bool is_unset(struct blob structure, size_t at, size_t length) {
     static const uint8_t zeros[IDENTIFIER_LENGTH];
     return structure.length < at + length || memcmp((const uint8_t *)structure.data + at, zeros, length) == 0;
@@ -100,7 +100,7 @@ bool asynchronous_is_eligible(const struct asynchronous *asynchronous, MQHOBJ ho
            is_unset(pmo, PMO_MSG_HANDLES, PMO_MSG_HANDLES_LENGTH);
 }
 
-/* Ask for identifiers if none are left. False if the wire failed, or the answer is malformed. */
+/* Get a new block of identifiers if none are left. False if the wire failed, or the answer is malformed. */
 static bool have_identifiers(struct asynchronous *asynchronous, struct wire *wire, PMQLONG comp, PMQLONG reason) {
     if (asynchronous->left > 0) {
         return true;
@@ -157,7 +157,7 @@ bool asynchronous_put(struct asynchronous *asynchronous, struct wire *wire, MQHO
             take_identifier(asynchronous, fields + offsets[i]);
         }
     }
-    /* The identifiers are made now. */
+    /* The identifiers are already made, so the queue manager must not make them. */
     options &= ~(MQPMO_NEW_MSG_ID | MQPMO_NEW_CORREL_ID);
     memcpy((uint8_t *)&sent_pmo + PMO_OPTIONS, &options, sizeof options);
     if (!post_ASYNC_PUT(wire, hobj, bytes(&sent_md, md.length), bytes(&sent_pmo, pmo.length), data)) {

@@ -1,18 +1,18 @@
-"""Builds the C library: generates ``verbs.h`` from the verb table, compiles, and caches the result by content.
+"""Builds the C library: generates ``verbs.h`` from the verb table, compiles the library, and caches it by content.
 
 A wheel for Linux contains the library (``built/`` beside this file, made by ``hatch_build.py``), so users need no compiler. If
-that library was compiled from other sources, the library is compiled into the cache.
+the wheel's library was compiled from other sources, this module compiles the library into the cache.
 
 The result is a directory with the layout of IBM's client. So the unmodified pymqi builds with it (``MQ_FILE_PATH=<directory>
 pip install pymqi``), and IBM's ibmmq runs with it::
 
-    inc/cmqc.h cmqxc.h cmqcfc.h cmqbc.h                 no SDK: only what these two need to compile
+    inc/cmqc.h cmqxc.h cmqcfc.h cmqbc.h                 what the two bindings need to compile, no SDK
     lib64/libmqic_r.so                                  the code
-    lib64/libmqm_r.so libmqic.so libmqm.so              the same verbs, each a jump into it: another copy would be another
-                                                        table of connections; only MQCONN and MQCONNX differ, in libmqm_r and
-                                                        libmqm (connecting.c)
+    lib64/libmqm_r.so libmqic.so libmqm.so              jumps to the verbs of libmqic_r, because a copy of the code would have
+                                                        its own table of connections; only MQCONN and MQCONNX differ, in
+                                                        libmqm_r and libmqm (connecting.c)
 
-On macOS the names end in .dylib. That has been compiled and linked by Zig on Linux, and has never been run.
+On macOS the names end in .dylib. The macOS library has been compiled and linked by Zig on Linux, but never run.
 """
 
 from __future__ import annotations
@@ -43,25 +43,26 @@ from mqembedded.wire.verbs import (
 )
 
 _SOURCES = Path(__file__).parent
-# The place of the library in a wheel, and the file there with the digest of its sources.
+# The directory of the library in a wheel, and the file in it with the digest of the library's sources.
 _PACKAGED = _SOURCES / "built"
 _DIGEST = "digest"
 _FLAGS = "-std=c11 -D_GNU_SOURCE -O2 -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -pthread".split()
-# If the checks of replies and of the caller's memory miss an overflow, this ends the program. Compilers may define it.
+# If the checks of replies and of the caller's memory miss an overflow, these flags end the program. Some compilers define the
+# macro themselves, so it is undefined first.
 _FLAGS += "-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2".split()
 if sys.platform == "darwin":
     SUFFIX, _NAMED, _BESIDE = "dylib", "-Wl,-install_name,@rpath/", "-Wl,-rpath,@loader_path"
 else:
     SUFFIX, _NAMED, _BESIDE = "so", "-Wl,-soname,", "-Wl,-rpath,$ORIGIN"
-    # The forwarders of the library call its own verbs, also where another build of it is loaded already; as always on macOS.
-    # And what the loader has filled in is not written any more.
+    # -Bsymbolic lets the library's forwarders call its own verbs, even if another build of the library is loaded already. On
+    # macOS this is always so. relro makes the loader's tables read-only.
     _FLAGS += ["-Wl,-Bsymbolic", "-Wl,-z,relro,-z,now"]
-# The names by which the dynamic loader knows the libraries; both bindings use these names.
+# The names by which the dynamic loader knows the libraries. Both bindings use these names.
 CLIENT_LIBRARY = f"libmqic_r.{SUFFIX}"
 SERVER_LIBRARY = f"libmqm_r.{SUFFIX}"
-# Further names of IBM's client and server libraries that programs are linked to; the last two are for unthreaded programs.
+# Further names of IBM's client and server libraries that programs are linked to. The last two are for unthreaded programs.
 _OTHER_NAMES = (SERVER_LIBRARY, f"libmqic.{SUFFIX}", f"libmqm.{SUFFIX}")
-# The verbs of the code have this prefix. In every library, a function with the plain name jumps to the one with the prefix.
+# The verbs in the code have this prefix. In every library, a function with the plain name jumps to the function with the prefix.
 _PREFIX = "mqembedded_"
 _SERVER_PREFIX = "mqembedded_server_"
 _SERVER_LIBRARIES = (SERVER_LIBRARY, f"libmqm.{SUFFIX}")
@@ -69,19 +70,19 @@ _DIFFER_IN_SERVER_LIBRARIES = ("MQCONN", "MQCONNX")
 
 
 class BuildError(RuntimeError):
-    """The library cannot be compiled; the message says what is missing, or has the compiler's output."""
+    """The library cannot be compiled. The message names what is missing, or contains the compiler's output."""
 
 
 def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Path:
-    """Compile the library unless that was done already, and return its directory.
+    """Compile the library, if there is no current build yet, and return its directory.
 
     Args:
-        target: where to put it; by default the library of the wheel, or a directory of the cache (``mqembedded/cache.py``)
-            named after the content of all sources, the compiler and its flags.
+        target: the directory to put the library in; by default the wheel's library is used, or a directory of the cache
+            (``mqembedded/cache.py``) that is named after the content of all sources, the compiler and its flags.
         extra_flags: more compiler flags, for example for a sanitizer.
 
     Raises:
-        BuildError: there is no C compiler, it failed, or the directory cannot be written to.
+        BuildError: there is no C compiler, the compiler failed, or the directory cannot be written to.
         CacheRefused: there is no directory for the cache, or another user could have written to it.
     """
     header = verbs_header()
@@ -95,7 +96,7 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
             for path in (target, target / "lib64", *sorted((target / "lib64").iterdir())):
                 check_own(path)
             return target
-    # Built in a temporary directory and renamed, so that another process sees either the whole result or nothing.
+    # The build is made in a temporary directory and renamed, so that another process sees the whole build or none.
     try:
         make_directory(target.parent, 0o755)
         temporary = tempfile.TemporaryDirectory(dir=target.parent, prefix=".libmqm-")
@@ -121,7 +122,7 @@ def load(directory: Path) -> None:
     """Load the library into this process, for bindings that are imported later.
 
     The loader finds a loaded library by its name, so the bindings need no ``LD_LIBRARY_PATH``. Each binding calls the library
-    that it is linked with; with RTLD_GLOBAL both would call the first one.
+    that it is linked with. With RTLD_GLOBAL, both bindings would call the library that was loaded first.
     """
     for name in (CLIENT_LIBRARY, SERVER_LIBRARY):
         ctypes.CDLL(str(directory / "lib64" / name))
@@ -167,10 +168,10 @@ def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequ
     forwarder, of_server = generated / "forwarder.c", generated / "of_server.c"
     forwarder.write_text(_forwarder(verbs))
     of_server.write_text(_forwarder(verbs, of_server=True))
-    # With a plain name, the verb could be bound to the forwarder of another library that is already loaded.
+    # Without the prefix, the loader could bind a verb to the forwarder of another library that is already loaded.
     prefixed = [f"-D{name}={_PREFIX}{name}" for name in verbs]
     client = str(lib / CLIENT_LIBRARY)
-    # The compiler's own temporary files: the cache may be all that this user can write to.
+    # The compiler's temporary files go here, too, because the cache is perhaps the only directory that this user can write to.
     environment = {**os.environ, "TMPDIR": str(generated)}
     _run([*common, *prefixed, f"{_NAMED}{CLIENT_LIBRARY}", *sources, str(forwarder), "-o", client], environment)
     for other in _OTHER_NAMES:
@@ -180,7 +181,7 @@ def _compile(compiler: list[str], made: Path, generated: Path, extra_flags: Sequ
 
 
 def _declared_verbs() -> dict[str, str]:
-    """Return the parameters of each verb, as ``cmqc.h`` declares them."""
+    """Return the parameters of each verb as ``cmqc.h`` declares them."""
     header = (_SOURCES / "inc" / "cmqc.h").read_text()
     return dict(re.findall(r"^void (MQ\w+)\(([^)]*)\);", header, re.MULTILINE))
 
@@ -205,9 +206,9 @@ def _run(command: list[str], environment: Mapping[str, str]) -> None:
 
 
 def _move(made: Path, target: Path, *, replaces: bool) -> None:
-    """Rename a finished build to its final name. If the cache has a build of that name, that one stays."""
+    """Rename a finished build to its final name. If the cache already has a build with this name, keep that build."""
     if target.exists() and not (target / "lib64" / SERVER_LIBRARY).exists() and any(target.iterdir()):
-        raise BuildError(f"{target} exists and holds something else; give an empty or a new directory")
+        raise BuildError(f"{target} exists and has other content; give an empty or a new directory")
     try:
         made.rename(target)
     except OSError:
@@ -222,7 +223,7 @@ def _move(made: Path, target: Path, *, replaces: bool) -> None:
 
 
 def verbs_header() -> str:
-    """Return the text of ``verbs.h``: for every verb, a typed function that calls it, and a structure for its answer."""
+    """Return the text of ``verbs.h``: for every verb, a typed function that calls it and a structure for its answer."""
     parts = [
         "/* Generated from wire/verbs.py by build.py; not to be edited. */",
         "#ifndef MQEMBEDDED_VERBS_H",
@@ -249,7 +250,7 @@ _STRUC_IDS = {"MQSTS": "STAT"}
 
 def _length_function(name: str, lengths: dict[int, int]) -> str:
     # Every structure starts with its StrucId (usually its name without MQ) and its Version. If the StrucId is wrong, the length
-    # is unknown: only as many bytes are read as the shortest version has.
+    # is unknown, and only as many bytes as the shortest version has are read.
     struc_id = _STRUC_IDS.get(name, name.removeprefix("MQ")).ljust(4)
     cases = "".join(f"    case {version}: return {length};\n" for version, length in lengths.items())
     exact = "".join(f"    case {version}: return answered.length == {length};\n" for version, length in lengths.items())
@@ -266,7 +267,7 @@ def _length_function(name: str, lengths: dict[int, int]) -> str:
 
 
 def _answered_structures() -> set[str]:
-    """Return the structures in replies."""
+    """Return the names of the structures in replies."""
     return {field.name for verb in VERBS for field in verb.reply if field.name in STRUCTURE_FIELDS}
 
 
@@ -274,7 +275,7 @@ _HEADER_LENGTH = 8
 
 
 def _write_function(name: str) -> str:
-    # Copies all bytes except those that belong to the caller.
+    # Copies all bytes of a reply, except the bytes that belong to the caller.
     longest = max(STRUCTURE_LENGTHS[name].values())
     at = _HEADER_LENGTH
     lines = []

@@ -1,21 +1,21 @@
 /* Client channel definition tables in JSON (IBM MQ, "Configuring a JSON format CCDT", "Complete list of CCDT channel attribute
  * definitions").
  *
- * The first of these tables counts: that of MQCNO, of MQCCDTURL, of MQCHLLIB and MQCHLTAB or the same attributes of
- * mqclient.ini, AMQCLCHL.TAB of the data directory (IBM MQ, "Web addressable access to the client channel definition table",
- * "Connecting IBM MQ MQI client applications to queue managers"). The first two are URLs, not paths (IBM MQ, "MQCCDTURL"). This
- * client reads only files, and no binary tables.
+ * The client uses the first table that is named: in MQCNO, in MQCCDTURL, in MQCHLLIB and MQCHLTAB or the same attributes of
+ * mqclient.ini, or else AMQCLCHL.TAB in the data directory (IBM MQ, "Web addressable access to the client channel definition
+ * table", "Connecting IBM MQ MQI client applications to queue managers"). MQCNO and MQCCDTURL contain URLs, not paths (IBM MQ,
+ * "MQCCDTURL"). This client reads only files, and no binary tables.
  *
- * The definitions count whose queueManager is the name that the application gives, without its asterisk; a blank name is for
- * definitions without queueManager (IBM MQ, "Examples of MQCONN calls", "MQCONN"). They are tried in the order of their names,
- * those of one name in the order of the table. For a group (a blank name, or one with an asterisk), definitions with a
- * clientWeight come behind the others, in random order by weight (IBM MQ, "Client channel weight (CLNTWGHT)"). If they all have
- * the affinity "preferred", a host always has the same order, and a process puts those that failed behind until the table is
- * changed (IBM MQ, "Connection affinity (AFFINITY)"). Mixed affinities count as "none"; that is our choice, and has not been
- * tried on IBM MQ.
+ * The client uses the definitions whose queueManager is the name that the application gives, without its asterisk. For a blank
+ * name, it uses definitions without queueManager (IBM MQ, "Examples of MQCONN calls", "MQCONN"). It tries definitions in the
+ * order of their names, and definitions with the same name in the order of the table. For a group (a blank name or a name with
+ * an asterisk), definitions with a clientWeight come after all others, in random order by weight (IBM MQ, "Client channel weight
+ * (CLNTWGHT)"). If they all have the affinity "preferred", a host always has the same order, and a process moves failed
+ * definitions to the end until the table is changed (IBM MQ, "Connection affinity (AFFINITY)"). Mixed affinities count as
+ * "none". This is our choice, and has not been tried on IBM MQ.
  *
- * Reasons: 2058 if nothing is defined for the name (reason code 2058). A table that cannot be read gives 2600 if a URL names
- * it, otherwise 2058; that is our reading, and has not been tried on IBM MQ. */
+ * The reason is 2058 if the table has no definition for the name (reason code 2058). If a table cannot be read, the reason is
+ * 2600 if a URL names the table, otherwise 2058. This is our reading, and has not been tried on IBM MQ. */
 #include "channel_table.h"
 
 #include <ctype.h>
@@ -90,7 +90,7 @@ static bool has_scheme(const char *url) {
     return length > 0 && url[length] == ':';
 }
 
-/* A URL may have a password, so only its scheme is shown. */
+/* A URL can contain a password, so only its scheme is shown. */
 static MQLONG other_scheme(const char *url) {
     return refuse(MQRC_FUNCTION_NOT_SUPPORTED,
                   "a channel definition table was given by an %.*s URL, but the embedded queue manager's client reads only JSON "
@@ -131,7 +131,8 @@ static bool setting(const char *variable, const char *attribute, char *value, si
     return true;
 }
 
-/* The path of the table, and the reason if it cannot be read. Without a path, the caller must return that reason at once. */
+/* The path of the table, and the reason if the table cannot be read. Without a path, the caller must return this reason at once.
+ * */
 static MQLONG locate(const MQCNO *options, char *path, size_t size, MQLONG *unreadable) {
     *unreadable = MQRC_CCDT_URL_ERROR;
     const char *url = getenv("MQCCDTURL");
@@ -153,7 +154,7 @@ static MQLONG locate(const MQCNO *options, char *path, size_t size, MQLONG *unre
     return has_directory || has_file || access(path, F_OK) == 0 ? MQRC_NONE : MQRC_Q_MGR_NAME_ERROR;
 }
 
-/* Read a file, at most MOST_BYTES and a NUL behind it. NULL if it cannot be read; errno says why. */
+/* Read a file of at most MOST_BYTES, and add a NUL. NULL if the file cannot be read; errno has the cause. */
 static char *contents_of(const char *path, size_t *length, struct stat *status) {
     FILE *file = fopen(path, "re");
     if (file == NULL) {
@@ -209,8 +210,8 @@ static void without_blanks(char *text) {
     }
 }
 
-/* Whether a definition is for this queue manager or group; required attributes are name and type (IBM MQ, "Complete list of
- * CCDT channel attribute definitions"). */
+/* Whether a definition is for this queue manager or group. Name and type are required attributes (IBM MQ, "Complete list of CCDT
+ * channel attribute definitions"). */
 static bool is_for(struct json definition, const char *wanted, struct candidate *candidate) {
     char type[32], q_mgr_name[49] = "";
     struct json named = json_member(json_member(definition, "clientConnection"), "queueManager");
@@ -238,7 +239,7 @@ static int by_name(const void *one, const void *other) {
     return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
 }
 
-/* When a definition has failed: 0 for never, a higher number for a later failure. */
+/* When a definition has failed: 0 if it never failed, otherwise a number that is higher for a later failure. */
 static unsigned rank_of(uint64_t identity) {
     unsigned count = atomic_load(&failure_count);
     for (unsigned back = 1; back <= FAILURES_KEPT && back <= count; back++) {
@@ -249,7 +250,7 @@ static unsigned rank_of(uint64_t identity) {
     return 0;
 }
 
-/* Put definitions with weights into a random order. A definition of twice the weight is first twice as often. */
+/* Put definitions with weights into a random order. A definition with twice the weight comes first twice as often. */
 static void shuffle(struct candidate *candidates, size_t count, uint64_t state) {
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -362,7 +363,7 @@ MQLONG channel_table_open(struct channel_table *table, const MQCNO *options, con
     return reason;
 }
 
-/* The array of hosts and ports as a connection name; empty if it is no array, or too long. */
+/* The array of hosts and ports as a connection name, or an empty text if it is not an array, or is too long. */
 static void read_connections(struct json connections, char *text, size_t size) {
     struct json rest = json_elements(connections), connection;
     size_t length = 0;
@@ -383,7 +384,8 @@ static void read_connections(struct json connections, char *text, size_t size) {
     text[length] = '\0';
 }
 
-/* Whether a definition has a CipherSpec. A value that is no text counts as one, so that no connection is made without TLS. */
+/* Whether a definition has a CipherSpec. A value that is not text counts as a CipherSpec, so that no connection is made without
+ * TLS. */
 static bool has_cipher_spec(struct json definition) {
     char text[33];
     struct json value = json_member(json_member(definition, "transmissionSecurity"), "cipherSpecification");

@@ -1,4 +1,4 @@
-/* The client configuration file, mqclient.ini: where it is, and the attributes of its stanza Channels. */
+/* The client configuration file, mqclient.ini: its location, and the attributes in its stanza Channels. */
 #include "configuration.h"
 
 #include <ctype.h>
@@ -21,8 +21,8 @@ const char *path_of_file_url(const char *url) {
     return url + (strncmp(url + 5, "//", 2) == 0 ? 7 : 5);
 }
 
-/* Open the first of these files that exists: that of MQCLNTCF, then mqclient.ini in the working directory, in IBM MQ's data
- * directory, in the home directory (IBM MQ, "Location of the client configuration file"). NULL if there is none.
+/* Open the first of these files that exists: the file that MQCLNTCF names, then mqclient.ini in the working directory, in IBM
+ * MQ's data directory, and in the home directory (IBM MQ, "Location of the client configuration file"). NULL if no file exists.
  * */
 static FILE *open_configuration(void) {
     const char *named = getenv("MQCLNTCF");

@@ -1,4 +1,4 @@
-/* MQCONN, MQCONNX, MQDISC: finding the queue manager, and the first call of a connection. */
+/* MQCONN, MQCONNX, MQDISC: how the client finds the queue manager, and the first call of a connection. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "marshal.h"
 #include "security.h"
 
-/* Offsets of MQCD. Programs fill it themselves; the headers only have a pointer to it. */
+/* Offsets in MQCD. Programs fill in the structure themselves; the headers only have a pointer to it. */
 #define CD_CHANNEL_NAME 0
 #define CD_VERSION 20
 #define CD_TRANSPORT_TYPE 28
@@ -18,7 +18,7 @@
 #define CD_CONNECTION_NAME 1024
 #define CD_HEARTBEAT_INTERVAL 1480
 #define CD_SHARING_CONVERSATIONS 1884
-/* Offset in MQCNO, from version 7 on. */
+/* An offset in MQCNO, from version 7 on. */
 #define CNO_APPL_NAME 224
 #define TRANSPORT_TCP 2
 
@@ -31,7 +31,7 @@ _Static_assert(offsetof(MQCSP, CSPPasswordPtr) == 40, "MQCSP");
 #define CNO_NEWEST 8
 #define CD_NEWEST 13
 #define SHARING_OPTIONS (MQCNO_HANDLE_SHARE_NONE | MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK)
-/* Every option of IBM MQ 9.4, with or without an effect here. */
+/* All options of IBM MQ 9.4, with or without an effect here. */
 #define KNOWN_OPTIONS 0x1F3DFFFF
 #define RECONNECT_OPTIONS (MQCNO_RECONNECT | MQCNO_RECONNECT_DISABLED | MQCNO_RECONNECT_Q_MGR)
 
@@ -39,8 +39,8 @@ _Static_assert(offsetof(MQCSP, CSPPasswordPtr) == 40, "MQCSP");
 static const struct channel minimal = {.unreadable = MQRC_CHANNEL_CONFIG_ERROR, .heartbeat = 1, .sharing = 10};
 
 /* Read a channel from CHANNEL/TCP/host(port), which is the form of the environment variable MQSERVER and of
- * ServerConnectionParms in mqclient.ini (IBM MQ, "MQSERVER", "CHANNELS stanza of the client configuration file").
- * MQRC_CHANNEL_CONFIG_ERROR for an address that cannot be read is our reading, and has not been tried on IBM MQ. */
+ * ServerConnectionParms in mqclient.ini (IBM MQ, "MQSERVER", "CHANNELS stanza of the client configuration file"). An address
+ * that cannot be read gives MQRC_CHANNEL_CONFIG_ERROR. This is our reading, and has not been tried on IBM MQ. */
 static bool channel_of_text(struct channel *channel, const char *text) {
     char transport[21];
     *channel = minimal;
@@ -49,8 +49,8 @@ static bool channel_of_text(struct channel *channel, const char *text) {
 }
 
 /* HeartbeatInterval is in MQCD from version 4 on (IBM MQ, "HeartbeatInterval"), SharingConversations from version 9 on (IBM MQ,
- * "SharingConversations"). Without it, or with 0, the channel works as before version 7. Invalid data in MQCD gets reason code
- * 2277. */
+ * "SharingConversations"). If SharingConversations is missing or 0, the channel works as before version 7. Invalid data in MQCD
+ * gives reason code 2277. */
 static void channel_of_cd(struct channel *channel, const uint8_t *cd) {
     int32_t version, transport;
     memcpy(&version, cd + CD_VERSION, sizeof version);
@@ -74,8 +74,8 @@ static void channel_of_cd(struct channel *channel, const uint8_t *cd) {
     }
 }
 
-/* Connect to the first address of `host(port),host(port)` that answers; the default port is 1414. Returns
- * MQRC_HOST_NOT_AVAILABLE if none answers, and `unreadable` if no address is well-formed. */
+/* Connect to the first address in `host(port),host(port)` that answers. The default port is 1414. Returns
+ * MQRC_HOST_NOT_AVAILABLE if no address answers, and `unreadable` if no address is well-formed. */
 static MQLONG connect_to(struct wire *wire, const char *connections, MQLONG unreadable) {
     char list[265];
     snprintf(list, sizeof list, "%s", connections);
@@ -113,15 +113,15 @@ static void credentials(const MQCNO *cno, struct blob *user, struct blob *passwo
     }
 }
 
-/* Conversations never share a socket here, as with this option (IBM MQ, "Default behavior of client-connection and
+/* Here conversations never share a socket, as with this option (IBM MQ, "Default behavior of client-connection and
  * server-connection channels"). */
 static int32_t sharing_of(const MQCNO *cno, const struct channel *channel) {
     bool alone = cno != NULL && cno->Options & MQCNO_NO_CONV_SHARING && channel->sharing > 1;
     return alone ? 1 : channel->sharing;
 }
 
-/* DEFRECON of the channel counts if the application does not say whether it reconnects; DEFRECON(DISABLED) always counts (IBM
- * MQ, "Default reconnection (DEFRECON)"). */
+/* The channel's DEFRECON applies if the application does not choose whether it reconnects. DEFRECON(DISABLED) always applies
+ * (IBM MQ, "Default reconnection (DEFRECON)"). */
 static MQLONG options_of(const MQCNO *cno, const struct channel *channel) {
     MQLONG options = cno != NULL ? cno->Options : MQCNO_NONE;
     bool counts = (options & RECONNECT_OPTIONS) == 0 || channel->reconnect == MQCNO_RECONNECT_DISABLED;
@@ -132,7 +132,7 @@ static MQLONG options_of(const MQCNO *cno, const struct channel *channel) {
 #define program_invocation_short_name getprogname()
 #endif
 
-/* The name that the application gives, or that of its program. */
+/* The name that the application gives, or the name of its program. */
 static struct blob appl_name(const MQCNO *cno) {
     if (cno != NULL && cno->Version >= 7) {
         struct blob given = name((const char *)cno + CNO_APPL_NAME, 28);
@@ -143,12 +143,12 @@ static struct blob appl_name(const MQCNO *cno) {
     return name(program_invocation_short_name, 28);
 }
 
-/* The handshake on a connected wire; false if the wire failed. */
+/* The first call on a connected wire. False if the wire failed. */
 static bool introduce(struct wire *wire, const char *q_mgr_name, const struct channel *channel, MQCNO *cno, PMQLONG comp,
                       PMQLONG reason) {
     struct blob user, password;
     credentials(cno, &user, &password);
-    /* `mqembedded exec` gives this key to its program only. */
+    /* `mqembedded exec` gives this key only to its program. */
     const char *key = getenv("MQEMBEDDED_ACCESS_KEY");
     key = key != NULL ? key : "";
     struct answer_MQCONNX answer;
@@ -167,9 +167,9 @@ static bool introduce(struct wire *wire, const char *q_mgr_name, const struct ch
     return true;
 }
 
-/* Read the address of the queue manager on this machine from MQEMBEDDED_LOCAL_BINDINGS: host(port). libmqm and libmqm_r try
- * this first, whatever channel is given, unless the program or MQ_CONNECT_TYPE asks for a client connection (IBM MQ, "MQCNO").
- * Without the variable this machine has no queue manager. */
+/* Read host(port) of the queue manager on this machine from MQEMBEDDED_LOCAL_BINDINGS. libmqm and libmqm_r try this address
+ * first, even if a channel is given, except if the program or MQ_CONNECT_TYPE asks for a client connection (IBM MQ, "MQCNO").
+ * Without the variable, this machine has no queue manager. */
 static bool channel_of_local_queue_manager(struct channel *channel, MQLONG options) {
     const char *local = getenv("MQEMBEDDED_LOCAL_BINDINGS"), *type = getenv("MQ_CONNECT_TYPE");
     if (local == NULL || *local == '\0' || options & MQCNO_CLIENT_BINDING || (type != NULL && strcmp(type, "CLIENT") == 0)) {
@@ -205,8 +205,8 @@ static void connect_by(const struct channel *channel, PMQCHAR QMgrName, PMQCNO C
 }
 
 /* Try one definition after the other, whatever the reason of a failure (IBM MQ, "Examples of MQCONN calls"). If queue managers
- * gave all of them the same reason, this is returned, otherwise MQRC_Q_MGR_NOT_AVAILABLE (reason code 2059); that has not been
- * tried on IBM MQ. */
+ * answered all of them with the same reason, return this reason, otherwise MQRC_Q_MGR_NOT_AVAILABLE (reason code 2059). This has
+ * not been tried on IBM MQ. */
 static void connect_by_table(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
     struct channel_table table;
     struct channel channel;
@@ -232,7 +232,7 @@ static void connect_by_table(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hcon
     channel_table_close(&table);
 }
 
-/* The text of MQSERVER, or of ServerConnectionParms in mqclient.ini. */
+/* Copy the text of MQSERVER, or of ServerConnectionParms in mqclient.ini. False if there is none. */
 static bool defines_channel(char *text, size_t size) {
     const char *given = getenv("MQSERVER");
     if (given == NULL || *given == '\0') {
@@ -242,7 +242,7 @@ static bool defines_channel(char *text, size_t size) {
     return true;
 }
 
-/* The order is that of "Web addressable access to the client channel definition table". The rest of it is in channel_table.c. */
+/* The order is that of "Web addressable access to the client channel definition table". channel_table.c continues it. */
 static void connect_client(PMQCHAR QMgrName, PMQCNO ConnectOpts, const uint8_t *cd, PMQHCONN Hconn, PMQLONG CompCode,
                            PMQLONG Reason) {
     struct channel channel;
@@ -263,7 +263,7 @@ static void connect_client(PMQCHAR QMgrName, PMQCNO ConnectOpts, const uint8_t *
     }
 }
 
-/* The reason if MQCNO is not valid (reason codes 2139, 2046, 2278). */
+/* The reason code for an MQCNO that is not valid (reason codes 2139, 2046, 2278). */
 static MQLONG refusal_of_cno(const MQCNO *cno) {
     MQLONG sharing = cno->Options & SHARING_OPTIONS;
     if (memcmp(cno->StrucId, "CNO ", 4) != 0 || cno->Version < 1 || cno->Version > CNO_NEWEST) {
@@ -276,7 +276,7 @@ static MQLONG refusal_of_cno(const MQCNO *cno) {
     return twice ? MQRC_CLIENT_CONN_ERROR : credentials_refusal(cno);
 }
 
-/* A version that no MQCD has (reason code 2277). */
+/* Whether MQCD has a version that exists (reason code 2277). */
 static bool has_known_version(const uint8_t *cd) {
     int32_t version;
     memcpy(&version, cd + CD_VERSION, sizeof version);
@@ -298,7 +298,7 @@ static void connect_application(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN H
     struct channel local;
     if (with_server_library &&
         channel_of_local_queue_manager(&local, ConnectOpts != NULL ? ConnectOpts->Options : MQCNO_NONE)) {
-        /* Channel and TLS are for clients. */
+        /* Only clients use the channel and TLS. */
         connect_by(&local, QMgrName, ConnectOpts, Hconn, CompCode, Reason);
         return;
     }
@@ -327,7 +327,7 @@ EXPORTED void MQCONN(PMQCHAR QMgrName, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG
     connect_application(QMgrName, NULL, Hconn, CompCode, Reason, false);
 }
 
-/* The same in libmqm and libmqm_r. */
+/* MQCONN and MQCONNX in libmqm and libmqm_r. */
 EXPORTED void mqembedded_server_MQCONNX(PMQCHAR QMgrName, PMQCNO ConnectOpts, PMQHCONN Hconn, PMQLONG CompCode, PMQLONG Reason) {
     connect_application(QMgrName, ConnectOpts, Hconn, CompCode, Reason, true);
 }

@@ -1,20 +1,20 @@
 /* The table of connections.
  *
- * One lock guards the table and the state of every connection in it. It is never held while a call is on the wire or a callback
- * runs; the connection is then reserved.
+ * A single lock guards the table and the state of every connection in it. No thread holds the lock while a call is on the wire
+ * or a callback runs. The connection is reserved instead.
  *
- * After fork, the child closes its copies of the sockets, so the queue manager notices the death of the parent although the
- * child lives. The child also forgets the table. If the parent has made an MQI call, each call of the child, with or without an
+ * After fork, the child closes its copies of the sockets, so that the queue manager notices the parent's death even if the child
+ * lives. The child also empties its table. If the parent has made an MQI call, each call of the child, with or without an
  * inherited handle, gets MQRC_ENVIRONMENT_ERROR until exec (IBM MQ, "The fork system call in UNIX and Linux systems"). Handles
  * are counted up, and never repeated in either process.
  *
- * A call ends with connection_leave. MQDISC ends with connection_remove, which ends the handle before the reservation. So no
- * call of another thread comes between the answer to MQDISC and the end of the handle.
+ * A call ends with connection_leave. MQDISC ends with connection_remove, which ends the handle first and then the reservation.
+ * So another thread cannot make a call between the answer to MQDISC and the end of the handle.
  *
- * While messages are consumed asynchronously, a connection is given to one thread. Calls of other threads are refused, even
- * those that wait for their turn. But MQOP_SUSPEND and MQOP_STOP in a callback take effect when the callback returns (IBM MQ,
- * "MQCTL"). Then calls of other threads wait for that: the callback may have told another thread that consumption is suspended,
- * and that thread may call before the callback has returned. */
+ * During asynchronous consumption, only one thread can use a connection. Calls of other threads are refused, even calls that
+ * wait for their turn. But MQOP_SUSPEND and MQOP_STOP in a callback take effect when the callback returns (IBM MQ, "MQCTL").
+ * After them, calls of other threads wait for the return, because the callback can inform another thread that consumption is
+ * suspended, and that thread can make a call before the callback returns. */
 #include "connection.h"
 
 #include <stdatomic.h>
@@ -31,8 +31,8 @@ struct connection {
     bool removed;
     bool has_tls;
     bool in_call;
-    uint64_t given_to; /* the only thread that may make calls, or NOBODY */
-    int users;         /* threads in a call, waiting for their turn or holding the connection */
+    uint64_t given_to; /* the only thread that can make calls, or NOBODY */
+    int users;         /* how many threads are in a call, wait for their turn, or hold the connection */
     pthread_cond_t turn;
     struct consumption consumption;
     struct asynchronous asynchronous;
@@ -68,8 +68,8 @@ static void after_fork_in_child(void) {
     wires_after_fork_in_child();
     for (struct connection *one = table; one != NULL;) {
         struct connection *next = one->next;
-        /* A thread in a call does not exist in the child. It may have been changing the reply's buffer, so a connection in use
-         * is left alone. */
+        /* The child does not have the parent's threads. A thread in a call could have been changing the reply's buffer, so a
+         * connection in use is left as it is. */
         if (one->users == 0) {
             wire_close(&one->wire);
             consumption_destroy(&one->consumption);
@@ -133,7 +133,7 @@ MQHCONN connection_publish(struct connection *connection) {
     return connection->hconn;
 }
 
-/* The table must be locked. */
+/* Find a connection. The caller holds the lock. */
 static struct connection *find(MQHCONN hconn) {
     for (struct connection *one = table; one != NULL; one = one->next) {
         if (one->hconn == hconn) {
@@ -143,8 +143,8 @@ static struct connection *find(MQHCONN hconn) {
     return NULL;
 }
 
-/* Whether this thread may use the handle. A handle that is not shared belongs to the thread that connected, and to the thread
- * to which it is given. */
+/* Whether this thread can use the handle. A handle that is not shared can be used only by the thread that connected, and by the
+ * thread that it is given to. */
 static bool is_usable(const struct connection *connection) {
     MQLONG sharing = MQCNO_HANDLE_SHARE_BLOCK | MQCNO_HANDLE_SHARE_NO_BLOCK;
     uint64_t me = this_thread();
@@ -171,7 +171,7 @@ void connection_keep(struct connection *connection) {
     pthread_mutex_unlock(&connections_lock);
 }
 
-/* Uncount one user, with the table locked. The last user of a removed connection frees it. */
+/* Subtract a user, with the lock held. The last user of a removed connection frees it. */
 static void release(struct connection *connection) {
     if (--connection->users == 0 && connection->removed) {
         pthread_cond_destroy(&connection->turn);
@@ -202,7 +202,7 @@ bool connection_is_mine(struct connection *connection) {
     return mine;
 }
 
-/* Wait for this thread's turn, with the table locked. Returns MQRC_NONE, or the reason why this thread may not call. */
+/* Wait for this thread's turn, with the lock held. Returns MQRC_NONE, or the reason why this thread cannot make a call. */
 static MQLONG wait_for_turn(struct connection *connection) {
     for (;;) {
         if (connection->removed) {
@@ -248,7 +248,7 @@ struct asynchronous *connection_asynchronous(struct connection *connection) { re
 
 struct wire *connection_wire(struct connection *connection) { return &connection->wire; }
 
-/* End the reservation, with the table locked. */
+/* End the reservation, with the lock held. */
 static void leave(struct connection *connection) {
     connection->in_call = false;
     pthread_cond_broadcast(&connection->turn);

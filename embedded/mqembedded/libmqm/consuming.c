@@ -1,4 +1,4 @@
-/* MQCB and MQCTL, whose effect the queue manager decides. */
+/* MQCB and MQCTL. The queue manager decides their effect. */
 #include <stdlib.h>
 
 #include "marshal.h"
@@ -9,7 +9,7 @@ _Static_assert(sizeof(MQCTLO) == 24 && offsetof(MQCTLO, ConnectionArea) == 16, "
 
 /* --- registration */
 
-/* Make room for a callback before asking the queue manager, because afterwards the callback could not be refused. */
+/* Make room for a callback before the call, because the library cannot refuse the callback after the queue manager's answer. */
 static bool make_room(struct consumption *consumption, MQHOBJ hobj) {
     pthread_mutex_lock(&connections_lock);
     struct callback *one = callback_of(consumption, hobj);
@@ -22,8 +22,8 @@ static bool make_room(struct consumption *consumption, MQHOBJ hobj) {
     return one != NULL;
 }
 
-/* Store the outcome of MQCB. If a definition is replaced, CallbackArea stays unchanged (IBM MQ, "MQCBD"). A failed call may not
- * have found its callback. Another answer about another callback is malformed: false. */
+/* Store the outcome of MQCB. If a definition is replaced, CallbackArea stays unchanged (IBM MQ, "MQCBD"). The answer to a failed
+ * call can be without a callback. False if the answer names another callback, because it is malformed. */
 static bool keep(struct consumption *consumption, const struct answer_MQCB *answer, MQHOBJ hobj, const MQCBD *cbd, MQLONG comp) {
     if (answer->hobj != hobj) {
         return comp == MQCC_FAILED;
@@ -42,7 +42,7 @@ static bool keep(struct consumption *consumption, const struct answer_MQCB *answ
     return true;
 }
 
-/* Make the callbacks that MQCB and MQCLOSE owe before they return. In a callback the dispatcher makes them next instead. */
+/* Make the callbacks that are owed before MQCB or MQCLOSE returns. In a callback, the dispatcher makes them next instead. */
 static void make_callbacks(MQHCONN hconn) {
     MQLONG reason;
     struct connection *connection = connection_hold(hconn, &reason);
@@ -99,7 +99,7 @@ void consumption_without(MQHCONN hconn, MQHOBJ hobj) {
 
 /* --- starting and stopping */
 
-/* Give the connection, which starts to consume, to the dispatcher, which may be this thread. `rested`: whether there is a
+/* Give the connection, which starts to consume, to the dispatcher, which can be this thread. `rested` is set if there is a
  * suspended dispatcher. */
 static bool begins(struct connection *connection, MQLONG operation, const MQCTLO *ctlo, bool *rested) {
     struct consumption *consumption = connection_consumption(connection);
@@ -111,7 +111,7 @@ static bool begins(struct connection *connection, MQLONG operation, const MQCTLO
     *rested = consumption->dispatching;
     consumption->dispatching = true;
     consumption->started = false;
-    /* A resting dispatcher may be slow to wake up. It must not count as resting until it rests again. */
+    /* A resting dispatcher can be slow to wake up. It must not count as resting until it rests again. */
     consumption->resting = false;
     consumption->reason = MQRC_NONE;
     connection_give(connection, consumption->waits ? this_thread() : NOT_RUNNING_YET);
@@ -120,7 +120,7 @@ static bool begins(struct connection *connection, MQLONG operation, const MQCTLO
     return true;
 }
 
-/* Be the dispatcher in this thread, for MQOP_START_WAIT and the MQOP_RESUME after it. */
+/* Be the dispatcher in this thread, for MQOP_START_WAIT and for the MQOP_RESUME after it. */
 static void dispatch_here(struct connection *connection, PMQLONG comp, PMQLONG reason) {
     struct consumption *consumption = connection_consumption(connection);
     MQLONG ended = dispatch(connection);
@@ -134,7 +134,7 @@ static void dispatch_here(struct connection *connection, PMQLONG comp, PMQLONG r
     *reason = suspended ? MQRC_CONNECTION_SUSPENDED : ended;
 }
 
-/* Wait for the callbacks that are made at the start. One of them may have stopped everything. */
+/* Wait for the callbacks that are made at the start. Any of them can stop the consumption. */
 static void wait_for_start(struct connection *connection, PMQLONG comp, PMQLONG reason) {
     struct consumption *consumption = connection_consumption(connection);
     pthread_mutex_lock(&connections_lock);
@@ -149,7 +149,7 @@ static void wait_for_start(struct connection *connection, PMQLONG comp, PMQLONG 
     }
 }
 
-/* MQOP_STOP and MQOP_SUSPEND. */
+/* Carry out MQOP_STOP or MQOP_SUSPEND. */
 static void stop(struct connection *connection, MQLONG operation, const MQCTLO *ctlo, PMQLONG comp, PMQLONG reason) {
     struct consumption *consumption = connection_consumption(connection);
     bool dispatched = dispatcher_pause(connection);
@@ -171,7 +171,7 @@ static void stop(struct connection *connection, MQLONG operation, const MQCTLO *
     pthread_mutex_unlock(&connections_lock);
 }
 
-/* MQOP_START, MQOP_START_WAIT, MQOP_RESUME, and values that are not operations. */
+/* Carry out MQOP_START, MQOP_START_WAIT or MQOP_RESUME, or refuse a value that is not an operation. */
 static void start(struct connection *connection, MQLONG operation, const MQCTLO *ctlo, PMQLONG comp, PMQLONG reason) {
     struct consumption *consumption = connection_consumption(connection);
     bool rested = false;
@@ -191,7 +191,7 @@ static void start(struct connection *connection, MQLONG operation, const MQCTLO 
     }
 }
 
-/* MQCTL in a callback, in the dispatcher's own thread: it takes effect when the callback returns. */
+/* Carry out MQCTL in a callback, in the dispatcher's own thread. It takes effect when the callback returns. */
 static void control_from_callback(struct connection *connection, MQLONG operation, const MQCTLO *ctlo, PMQLONG comp,
                                   PMQLONG reason) {
     WITH_CONNECTION(connection_handle(connection), comp, reason,
@@ -221,7 +221,7 @@ EXPORTED void MQCTL(MQHCONN Hconn, MQLONG Operation, PMQVOID ControlOpts, PMQLON
     connection_release(connection);
 }
 
-/* MQDISC ends the handle, whatever the answer to MQOP_STOP, and whatever a callback calls meanwhile. */
+/* MQDISC ends the handle, even if MQOP_STOP failed, and whatever calls a callback makes meanwhile. */
 static void end_dispatcher(struct connection *connection) {
     struct consumption *consumption = connection_consumption(connection);
     pthread_mutex_lock(&connections_lock);
@@ -236,12 +236,12 @@ static void end_dispatcher(struct connection *connection) {
 
 bool consumption_ends(struct connection *connection, PMQLONG reason) {
     if (connection_is_mine(connection)) {
-        /* "Usage notes for MQCB" forbids this, but does not give the reason code: unverified. */
+        /* "Usage notes for MQCB" forbids this, but does not document the reason code, so the reason code is unverified. */
         *reason = MQRC_CALL_IN_PROGRESS;
         return false;
     }
     pthread_mutex_lock(&connections_lock);
-    /* Consumption may be started without any callback, because the last one was deregistered. */
+    /* Consumption can be started without any callback, because the last callback was deregistered. */
     const struct consumption *consumption = connection_consumption(connection);
     bool consumes = consumption->callbacks != NULL || consumption->dispatching;
     pthread_mutex_unlock(&connections_lock);

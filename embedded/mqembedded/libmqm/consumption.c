@@ -1,4 +1,4 @@
-/* The callbacks of a connection. */
+/* The callbacks of a connection, in a list. */
 #include "consumption.h"
 
 #include <stdlib.h>

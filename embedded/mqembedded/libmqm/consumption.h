@@ -1,17 +1,17 @@
-/* Asynchronous consumption of messages: the registered callbacks, and the dispatcher, the thread that makes them.
+/* Asynchronous consumption of messages: the registered callbacks, and the dispatcher, which is the thread that makes them.
  *
  * The queue manager decides which callback is next, and with which data (the internal call CALLBACK). This library has the
  * functions, their areas and the thread. MQOP_START starts a dispatcher; MQOP_START_WAIT makes the calling thread the
- * dispatcher. While the dispatcher runs, the connection is given to it, so calls of other threads are refused. It does what
- * `wish` says:
+ * dispatcher. While the dispatcher runs, the connection is given to it, so that calls of other threads are refused. The
+ * dispatcher follows `wish`:
  *
  *     RUN      wait for the next message or event
  *     PAUSE    another thread is about to stop or suspend: rest, and give the connection back
  *     SUSPEND  rest; a thread in MQOP_START_WAIT returns from it instead
  *     END      end, after the callbacks that are owed
  *
- * Callbacks that are owed (for a start, a stop, a registration) always come first. A waiting dispatcher is woken by the one-way
- * frame WAKE; a dispatcher in a callback sees the wish when the callback returns. */
+ * Callbacks that are owed (for a start, a stop, a registration) always come first. The one-way frame WAKE wakes a waiting
+ * dispatcher. A dispatcher in a callback notices the wish when the callback returns. */
 #ifndef MQEMBEDDED_CONSUMPTION_H
 #define MQEMBEDDED_CONSUMPTION_H
 
@@ -22,7 +22,7 @@
 
 struct connection;
 
-/* A registered function, which is kept until it is owed no calls. */
+/* A registered function. It is kept until no more calls to it are owed. */
 struct callback {
     struct callback *next;
     MQHOBJ hobj; /* MQHO_NONE for the event handler */
@@ -30,63 +30,64 @@ struct callback {
     MQPTR area;
     MQLONG options;
     bool registered;
-    bool told; /* whether it was told that the connection is lost */
+    bool told; /* whether it got the event of a lost connection */
 };
 
 enum wish { RUN, PAUSE, SUSPEND, END };
 
-/* The state of a connection; guarded by connections_lock. */
+/* The state of a connection's consumption. connections_lock guards it. */
 struct consumption {
     struct callback *callbacks;
     MQPTR connection_area;
     enum wish wish;
-    bool dispatching; /* there is a dispatcher, or one is being made */
+    bool dispatching; /* a dispatcher exists, or is being made */
     bool waits;       /* the dispatcher is a thread in MQOP_START_WAIT */
-    bool started;     /* the callbacks owed at the start have been made */
+    bool started;     /* the callbacks that are owed at the start have been made */
     bool resting;
     bool asleep;   /* in CALLBACK, until WAKE ends it */
-    MQLONG reason; /* the reason of the dispatcher's end; MQRC_NONE if it was told to end */
+    MQLONG reason; /* why the dispatcher ended; MQRC_NONE if the wish was END */
     pthread_cond_t changed;
 };
 
 void consumption_init(struct consumption *consumption);
 void consumption_destroy(struct consumption *consumption);
 
-/* Whether the dispatcher gives the connection back as soon as it is no longer in a callback. connections_lock must be held. */
+/* Whether the dispatcher returns the connection as soon as it is not in a callback any more. The caller holds connections_lock.
+ * */
 static inline bool consumption_is_ending(const struct consumption *consumption) {
     return consumption->wish == SUSPEND || consumption->wish == END;
 }
 
-/* The callback of an object handle, with connections_lock held; NULL if there is none. */
+/* The callback of an object handle, or NULL. The caller holds connections_lock. */
 struct callback *callback_of(struct consumption *consumption, MQHOBJ hobj);
 
 /* --- from consuming.c */
 
-/* Before MQDISC: stop, and deregister all callbacks. Returns false with a reason in a callback of this connection. */
+/* Stop, and deregister all callbacks, before MQDISC. In a callback of this connection, return false and a reason. */
 bool consumption_ends(struct connection *connection, PMQLONG reason);
 
-/* After MQCLOSE: deregister the callback of the closed handle. */
+/* Deregister the callback of a handle that MQCLOSE has closed. */
 void consumption_without(MQHCONN hconn, MQHOBJ hobj);
 
 /* --- from dispatching.c, for consuming.c */
 
-/* What CALLBACK asks for; the same values as in callbacks/dispatching.py. */
+/* What CALLBACK asks for, with the same values as in callbacks/dispatching.py. */
 enum { CALLBACK_OWED, CALLBACK_NEXT, CALLBACK_DEREGISTERED };
 
 /* Make all callbacks that are owed, in this thread. */
 void callbacks_owed(struct connection *connection, int32_t asked);
 
-/* Let a dispatcher in another thread rest. Returns whether there is one. */
+/* Let a dispatcher in another thread rest. Returns whether there is such a dispatcher. */
 bool dispatcher_pause(struct connection *connection);
 
-/* Tell a dispatcher what to do next, with connections_lock held. */
+/* Set a dispatcher's next wish. The caller holds connections_lock. */
 void dispatcher_wish(struct connection *connection, enum wish wish);
 
-/* Be the dispatcher until told otherwise. Returns the reason of the end: MQRC_NONE, MQRC_CONNECTION_BROKEN, or that of
- * CALLBACK. */
+/* Be the dispatcher until a wish ends it. Returns the reason of the end: MQRC_NONE, MQRC_CONNECTION_BROKEN, or CALLBACK's
+ * reason. */
 MQLONG dispatch(struct connection *connection);
 
-/* Start a thread that dispatches; false if there cannot be one. */
+/* Start a thread that dispatches. False if no thread can be started. */
 bool dispatcher_start(struct connection *connection);
 
 /* Whether this thread is in a callback of any connection. */

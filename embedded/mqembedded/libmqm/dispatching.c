@@ -1,12 +1,12 @@
-/* The dispatcher, which asks for the next callback and makes it. During a callback it holds no lock, because the callback may
- * take locks, such as the interpreter's, and may make calls. */
+/* The dispatcher, which gets the next callback from the queue manager and makes it. During a callback it holds no lock, because
+ * the callback can take locks, such as the interpreter's, and can make calls. */
 #include <stdlib.h>
 
 #include "marshal.h"
 
 _Static_assert(sizeof(MQCBC) == 64 && offsetof(MQCBC, CallbackArea) == 16 && offsetof(MQCBC, CompCode) == 32, "MQCBC");
 
-/* One callback to make. Structures have the length of their longest version, because callbacks read that. */
+/* A callback to make. Structures have the length of their longest version, because callbacks read that many bytes. */
 struct call {
     MQHOBJ hobj;
     MQCB_FUNCTION function;
@@ -33,8 +33,8 @@ static bool is_message(const MQCBC *context) {
     return context->CallType == MQCBCT_MSG_REMOVED || context->CallType == MQCBCT_MSG_NOT_REMOVED;
 }
 
-/* Whether the answer is a call that may be made now: with a message, complete or of the length in MQCBC; or a control call or
- * event without a message. Only control calls can be owed. */
+/* Whether the answer is a callback that can be made now. It has a message, complete or of the length in MQCBC, or is a control
+ * call or event without a message. Only control calls can be owed. */
 static bool is_whole(const struct answer_CALLBACK *answer, int32_t asked, MQCBC *context) {
     if (!copy_structure(context, sizeof *context, answer->cbc) || answer->cbc.length != sizeof *context ||
         memcmp(context->StrucId, "CBC ", 4) != 0 || context->Version != 2 || context->CallType < MQCBCT_START_CALL ||
@@ -53,8 +53,8 @@ static bool is_whole(const struct answer_CALLBACK *answer, int32_t asked, MQCBC 
     return answer->md.length == 0 && answer->gmo.length == 0 && context->DataLength == 0;
 }
 
-/* Copy an answer out of the wire, which calls in the callback will use. False if it is no call to one of the callbacks; then
- * there is nothing to free. */
+/* Copy an answer out of the wire, because calls in the callback use the wire. False if the answer is not a call to a known
+ * callback. Then there is no memory to free. */
 static bool take_call(struct consumption *consumption, const struct answer_CALLBACK *answer, int32_t asked,
                       struct call *call) {
     if (!is_whole(answer, asked, &call->context)) {
@@ -78,7 +78,7 @@ static bool take_call(struct consumption *consumption, const struct answer_CALLB
         if (call->buffer != NULL) {
             memcpy(call->buffer, answer->buffer.data, answer->buffer.length);
         } else {
-            /* As "DataLength" says for this reason. */
+            /* "DataLength" documents this for this reason code. */
             call->context.BufferLength = 0;
             call->context.CompCode = MQCC_FAILED;
             call->context.Reason = MQRC_STORAGE_NOT_AVAILABLE;
@@ -87,7 +87,7 @@ static bool take_call(struct consumption *consumption, const struct answer_CALLB
     return true;
 }
 
-/* Free callbacks that are not registered any more, when no calls are owed. */
+/* Free callbacks that are not registered any more, after all owed calls were made. */
 static void sweep(struct consumption *consumption) {
     pthread_mutex_lock(&connections_lock);
     for (struct callback **link = &consumption->callbacks; *link != NULL;) {
@@ -102,7 +102,7 @@ static void sweep(struct consumption *consumption) {
     pthread_mutex_unlock(&connections_lock);
 }
 
-/* Whether the dispatcher may sleep now. From then on, a thread that changes the wish wakes it. */
+/* Whether the dispatcher can sleep now. From then on, a thread that changes the wish wakes it. */
 static bool falls_asleep(struct consumption *consumption) {
     pthread_mutex_lock(&connections_lock);
     consumption->asleep = consumption->wish == RUN;
@@ -117,7 +117,7 @@ static void is_awake(struct consumption *consumption) {
     pthread_mutex_unlock(&connections_lock);
 }
 
-/* Ask for the next callback. With the outcome REFUSED, the reason is set. */
+/* Get the next callback from the queue manager. With the outcome REFUSED, the reason is set. */
 static enum outcome fetch(struct connection *connection, int32_t asked, struct call *call, PMQLONG reason) {
     struct consumption *consumption = connection_consumption(connection);
     if (connection_enter(connection_handle(connection), reason) == NULL) {
@@ -131,7 +131,7 @@ static enum outcome fetch(struct connection *connection, int32_t asked, struct c
     MQLONG comp;
     enum outcome outcome = BROKEN;
     bool answered = call_CALLBACK(connection_wire(connection), asked, &comp, reason, &answer);
-    /* Before the wire is closed: WAKE must not be sent on a closed wire. */
+    /* This comes before the wire is closed, because WAKE must not be sent on a closed wire. */
     is_awake(consumption);
     if (answered && comp == MQCC_FAILED) {
         outcome = REFUSED;
@@ -144,7 +144,7 @@ static enum outcome fetch(struct connection *connection, int32_t asked, struct c
     return outcome;
 }
 
-/* Keep the areas that a callback has changed for the next call (IBM MQ, "MQCBC"). */
+/* Keep the areas as a callback has changed them, for the next call (IBM MQ, "MQCBC"). */
 static void keep_areas(struct consumption *consumption, const struct call *call) {
     pthread_mutex_lock(&connections_lock);
     struct callback *callback = callback_of(consumption, call->hobj);
@@ -156,7 +156,7 @@ static void keep_areas(struct consumption *consumption, const struct call *call)
 }
 
 static void call_back(struct connection *connection, struct call *call) {
-    /* An interpreter that shuts down ends the thread inside the callback. */
+    /* An interpreter that shuts down ends this thread inside the callback. */
     pthread_cleanup_push(free, call->buffer);
     depth++;
     call->function(connection_handle(connection), call->with_md ? &call->md : NULL, call->with_gmo ? &call->gmo : NULL,
@@ -178,7 +178,7 @@ void callbacks_owed(struct connection *connection, int32_t asked) {
     }
 }
 
-/* Prepare the call that tells the next callback of the lost connection; false if all have been told. */
+/* Prepare the call that reports the lost connection to the next callback. False if all callbacks have got it. */
 static bool next_untold(struct consumption *consumption, struct call *call, MQLONG *options) {
     pthread_mutex_lock(&connections_lock);
     struct callback *one = consumption->callbacks;
@@ -196,7 +196,7 @@ static bool next_untold(struct consumption *consumption, struct call *call, MQLO
     return one != NULL;
 }
 
-/* Tell all callbacks that the connection is lost, because the queue manager cannot. */
+/* Report the lost connection to all callbacks, because the queue manager cannot do this. */
 static void tell_broken(struct connection *connection) {
     struct call call;
     MQLONG options;
@@ -223,7 +223,7 @@ bool dispatcher_pause(struct connection *connection) {
     struct consumption *consumption = connection_consumption(connection);
     pthread_mutex_lock(&connections_lock);
     while (consumption->dispatching && !consumption->resting) {
-        /* Repeated, because a callback may call MQOP_START or MQOP_RESUME meanwhile. */
+        /* This is repeated, because a callback can call MQOP_START or MQOP_RESUME meanwhile. */
         if (consumption->wish == RUN) {
             dispatcher_wish(connection, PAUSE);
         }
@@ -234,7 +234,7 @@ bool dispatcher_pause(struct connection *connection) {
     return there;
 }
 
-/* Follow the wish, when no calls are owed. Returns false if the dispatcher must end. */
+/* Follow the wish, when no calls are owed. False if the dispatcher must end. */
 static bool obey(struct connection *connection, enum wish seen) {
     struct consumption *consumption = connection_consumption(connection);
     pthread_mutex_lock(&connections_lock);
@@ -292,7 +292,7 @@ MQLONG dispatch(struct connection *connection) {
     }
 }
 
-/* Called at the end of the thread, also if the interpreter shuts down. */
+/* Runs at the end of the thread, also if the interpreter shuts down. */
 static void has_ended(void *argument) {
     struct connection *connection = argument;
     struct consumption *consumption = connection_consumption(connection);

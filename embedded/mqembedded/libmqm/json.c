@@ -1,10 +1,10 @@
-/* The grammar of RFC 8259. The text ends at `end`, not with a NUL, and may be anything. */
+/* A parser with the grammar of RFC 8259. The text ends at `end`, not with a NUL, and can have any content. */
 #include "json.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The greatest depth. A channel definition table needs five. */
+/* The greatest depth of nesting. A channel definition table needs five levels. */
 #define DEEPEST 32
 #define LONGEST_NAME 64
 #define LONGEST_INTEGER 11
@@ -137,7 +137,7 @@ bool json_parse(const char *text, size_t length, struct json *value, int *line) 
     return is_json && rest.at == rest.end;
 }
 
-/* The value at the beginning of `rest`, which then begins behind it. */
+/* Take the value at the beginning of `rest`, which then begins after the value. */
 static struct json take_value(struct json *rest) {
     skip_space(rest);
     struct json value = *rest;
@@ -178,7 +178,7 @@ bool json_next(struct json *rest, struct json *element) {
     return true;
 }
 
-/* The character of an escape whose backslash has been taken; NUL if it is not in ASCII. */
+/* The character that an escape means, after its backslash was taken. NUL if the character is not in ASCII. */
 static char escaped(struct json *rest) {
     static const char names[] = "bfnrt", characters[] = "\b\f\n\r\t";
     char name = *rest->at++;

@@ -1,7 +1,7 @@
 /* MQPUT, MQPUT1, MQGET, and the verbs that end units of work. */
 #include "marshal.h"
 
-/* Whether the buffer has a message that can be sent; the queue manager could not see these errors. No frame carries more than
+/* Whether the buffer has a message that can be sent. The queue manager could not detect these errors. No frame has more than
  * MAX_DATA, which for a client is the channel's limit: MQRC_DATA_LENGTH_ERROR (reason code 2010). */
 static bool message_fits(MQLONG length, const void *buffer, PMQLONG comp, PMQLONG reason) {
     if (length < 0) {
@@ -46,7 +46,7 @@ EXPORTED void MQPUT1(MQHCONN Hconn, PMQVOID ObjDesc, PMQVOID MsgDesc, PMQVOID Pu
              write_back_MQMD(MsgDesc, answer.md), write_back_MQPMO(PutMsgOpts, answer.pmo), true));
 }
 
-/* Whether ReturnedLength in MQGMO is unchanged, or the length of the received data, or undefined. */
+/* Whether ReturnedLength in MQGMO is unchanged, the length of the received data, or undefined. */
 static bool returned_length_fits(struct blob sent, const struct answer_MQGET *answer) {
     const size_t at = 96;
     if (answer->gmo.length < at + 4 || memcmp((const uint8_t *)sent.data + at, (const uint8_t *)answer->gmo.data + at, 4) == 0) {
@@ -57,7 +57,7 @@ static bool returned_length_fits(struct blob sent, const struct answer_MQGET *an
     return length == MQRL_UNDEFINED || (length >= 0 && (uint32_t)length == answer->data.length);
 }
 
-/* Whether DataLength fits the data: all of it came, or, with a warning or failure, as much as the buffer holds. */
+/* Whether DataLength fits the data. Either all data came, or, with a warning or failure, as much as the buffer holds. */
 static bool message_is_whole(const struct answer_MQGET *answer, MQLONG buffer_length, MQLONG comp) {
     return is_cut_to(answer->data.length, answer->data_length, buffer_length) &&
            (comp != MQCC_OK || answer->data.length == (uint32_t)answer->data_length);
@@ -77,7 +77,7 @@ EXPORTED void MQGET(MQHCONN Hconn, MQHOBJ Hobj, PMQVOID MsgDesc, PMQVOID GetMsgO
     struct answer_MQGET answer;
     MQLONG length = 0;
     if (BufferLength > 0 && Buffer == NULL) {
-        /* The message would be removed from the queue and lost. */
+        /* Without a buffer, the message would be removed from the queue and lost. */
         fail(MQRC_BUFFER_ERROR, CompCode, Reason);
     } else {
         WITH_CONNECTION(Hconn, CompCode, Reason,

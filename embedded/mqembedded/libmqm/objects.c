@@ -1,11 +1,11 @@
-/* MQOPEN, MQCLOSE, MQINQ, MQSET. */
+/* The verbs MQOPEN, MQCLOSE, MQINQ and MQSET. */
 #include "marshal.h"
 
-/* IBM MQ, "MQINQ". No selector has a value of more than 128 characters. */
+/* The limit of IBM MQ, "MQINQ". No selector has a value of more than 128 characters. */
 #define MAX_SELECTORS 256
 #define MAX_CHARACTERS (MAX_SELECTORS * 128)
 
-/* Store the data about a handle that MQPUT needs. */
+/* Store the data about a new handle that MQPUT needs. */
 static bool may_put(struct connection *connection, const struct answer_MQOPEN *answer) {
     asynchronous_opened(connection_asynchronous(connection), answer->hobj, answer->put_response);
     return true;
@@ -41,7 +41,7 @@ EXPORTED void MQCLOSE(MQHCONN Hconn, PMQHOBJ Hobj, MQLONG Options, PMQLONG CompC
     }
 }
 
-/* The number of integer selectors. */
+/* The number of integer selectors among `selectors`. */
 static MQLONG integers_among(const MQLONG *selectors, MQLONG count) {
     MQLONG found = 0;
     for (MQLONG i = 0; i < count; i++) {
@@ -50,7 +50,7 @@ static MQLONG integers_among(const MQLONG *selectors, MQLONG count) {
     return found;
 }
 
-/* Whether the answer has the requested integers for which there is room, and not too many characters. */
+/* Whether the answer has as many requested integers as fit, and not too many characters. */
 static bool attributes_fit(const struct answer_MQINQ *answer, MQLONG integers_asked, MQLONG int_count, MQLONG char_length,
                            MQLONG comp) {
     MQLONG wanted = comp == MQCC_FAILED ? 0 : integers_asked;
@@ -69,13 +69,13 @@ static bool copy_attributes(const struct answer_MQINQ *answer, PMQLONG integers,
     return true;
 }
 
-/* The selectors or their values; those beyond the greatest possible number are not read. */
+/* The selectors or their values. No more than the greatest possible number of them are read. */
 static struct blob integers(const MQLONG *values, MQLONG count) {
     count = count < MAX_SELECTORS ? count : MAX_SELECTORS;
     return bytes(values, count > 0 ? (size_t)count * sizeof *values : 0);
 }
 
-/* Whether the number of selectors is possible. The number is not sent as a field, so it is checked here. */
+/* Whether the number of selectors is possible. The number is not sent as a field, so this library checks it. */
 static bool selectors_fit(MQLONG count, PMQLONG comp, PMQLONG reason) {
     if (count < 0) {
         return fail(MQRC_SELECTOR_COUNT_ERROR, comp, reason);

@@ -17,7 +17,7 @@ EXPORTED void MQCRTMH(MQHCONN Hconn, PMQVOID CrtMsgHOpts, PMQHMSG Hmsg, PMQLONG 
     struct answer_MQCRTMH answer = {.hmsg = MQHM_UNUSABLE_HMSG};
     *Hmsg = MQHM_UNUSABLE_HMSG;
     if (Hconn == MQHC_UNASSOCIATED_HCONN) {
-        /* Handles without a connection would have to be kept in this process; no binding needs them. */
+        /* Handles without a connection would have to be kept in this process. No binding needs them. */
         *CompCode = MQCC_FAILED;
         *Reason = MQRC_FUNCTION_NOT_SUPPORTED;
         return;
@@ -57,7 +57,7 @@ EXPORTED void MQSETMP(MQHCONN Hconn, MQHMSG Hmsg, PMQVOID SetPropOpts, PMQVOID N
                         (write_back_MQPD(PropDesc, answer.pd), true));
 }
 
-/* The length of values of a type, in bytes; -1 if they have different lengths, -2 if there is no such type. */
+/* The length in bytes of values of a type; -1 if lengths vary, -2 if there is no such type. */
 static MQLONG length_of_type(MQLONG type) {
     switch (type) {
     case MQTYPE_NULL: return 0;
@@ -74,7 +74,7 @@ static MQLONG length_of_type(MQLONG type) {
     }
 }
 
-/* Whether DataLength fits the value and its type. A call that failed, or that asks only for the length, may return the length
+/* Whether DataLength fits the value and its type. A call that failed, or that asks only for the length, can return the length
  * without the value. */
 static bool value_fits(const struct answer_MQINQMP *answer, MQLONG value_length, bool asks_for_length, MQLONG comp,
                        MQLONG reason) {
@@ -89,7 +89,7 @@ static bool value_fits(const struct answer_MQINQMP *answer, MQLONG value_length,
                             : answer->value.length == (uint32_t)answer->data_length && answer->data_length <= value_length);
 }
 
-/* Whether ReturnedName is complete, or the call failed because it is not. */
+/* Whether ReturnedName is complete, or the call failed because the name is not complete. */
 static bool name_fits(struct room room, const struct answer_MQINQMP *answer, MQLONG comp, MQLONG reason) {
     MQLONG length = room.said;
     if (answer->impo.length > 0) {
@@ -123,7 +123,7 @@ EXPORTED void MQINQMP(MQHCONN Hconn, MQHMSG Hmsg, PMQVOID InqPropOpts, PMQVOID N
         memcpy(&options, (const uint8_t *)impo.data + IMPO_OPTIONS, sizeof options);
     }
     if (returned.at != NULL && returned.length == 0 && returned.said > 0) {
-        /* With MQVS_USE_VSLENGTH, which is 0, the buffer has the length of the text in it. */
+        /* With MQVS_USE_VSLENGTH, which is 0, the buffer's length is the length of the text in it. */
         returned.length = (uint32_t)returned.said;
     }
     struct answer_MQINQMP answer;
@@ -134,7 +134,7 @@ EXPORTED void MQINQMP(MQHCONN Hconn, MQHMSG Hmsg, PMQVOID InqPropOpts, PMQVOID N
                         name_fits(returned, &answer, *CompCode, *Reason) &&
                         (write_back_MQIMPO(InqPropOpts, answer.impo), write_back_MQPD(PropDesc, answer.pd),
                          copy_property(&answer, Value, returned, Type, &length)));
-    /* The bindings read this many bytes, whatever the codes are. */
+    /* The bindings read this many bytes, even if the call failed. */
     if (DataLength != NULL) {
         *DataLength = length;
     }

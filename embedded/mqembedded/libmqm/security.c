@@ -1,7 +1,7 @@
-/* Security features that are not available here. A program that asks for one is refused; otherwise data would be sent without
- * the encryption that it wants, or a user would be let in without a check.
+/* Security features that are not available here. A program that asks for such a feature is refused. Otherwise its data would be
+ * sent without the requested encryption, or a user would be accepted without a check.
  *
- * Tests set MQEMBEDDED_PRETEND_TLS. Then a connection that asks for TLS is made without it, and follows the rules for the TLS
+ * Tests set MQEMBEDDED_PRETEND_TLS. A connection that asks for TLS is then made without TLS, and follows the rules for the TLS
  * environment of a process. */
 #include "security.h"
 
@@ -38,9 +38,9 @@ bool gives_tls_information(const MQCNO *options, const uint8_t *cd) {
     return cd != NULL && sco_of(options) != NULL;
 }
 
-/* With a CipherSpec, a client first opens its key repository: without one the reason is MQRC_KEY_REPOSITORY_ERROR. With one it
- * initializes the TLS environment, which fails here: MQRC_SSL_INITIALIZATION_ERROR. An MQSCO with an MQCD makes it ignore
- * MQSSLKEYR (IBM MQ, "MQSCO"). */
+/* With a CipherSpec, a client first opens its key repository. Without a key repository, the reason is MQRC_KEY_REPOSITORY_ERROR.
+ * Then it initializes the TLS environment, which fails here: MQRC_SSL_INITIALIZATION_ERROR. If an MQSCO is given with an MQCD,
+ * the client ignores MQSSLKEYR (IBM MQ, "MQSCO"). */
 static MQLONG tls_refusal(const MQCNO *options) {
     const uint8_t *sco = sco_of(options);
     bool has_key_repository =
@@ -51,7 +51,7 @@ static MQLONG tls_refusal(const MQCNO *options) {
     return is_set("MQEMBEDDED_PRETEND_TLS") ? MQRC_NONE : MQRC_SSL_INITIALIZATION_ERROR;
 }
 
-/* Whether a structure has this StrucId, and a version from 1 on. */
+/* Whether a structure has this StrucId, and a version from 1 to `newest`. */
 static bool is_valid(const void *structure, const char *struc_id, int32_t newest) {
     int32_t version;
     memcpy(&version, (const uint8_t *)structure + 4, sizeof version);

@@ -1,4 +1,4 @@
-/* MQSUB, MQSUBRQ. */
+/* The verbs MQSUB and MQSUBRQ. */
 #include "marshal.h"
 
 _Static_assert(SD_RES_OBJECT_STRING + sizeof(MQCHARV) == sizeof(MQSD), "MQSD");

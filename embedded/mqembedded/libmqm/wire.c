@@ -1,4 +1,4 @@
-/* Frames over TCP: the format of wire/verbs.py in C. For little-endian hosts only, like the rest of this library. */
+/* Frames over TCP in the format of wire/verbs.py. Like the rest of this library, only for little-endian hosts. */
 #include "wire.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What macOS, or an older version of it, does not have. */
+/* Definitions that macOS, or an older version of it, does not have. */
 #ifndef SOCK_CLOEXEC
 #define SOCK_CLOEXEC 0
 #endif
@@ -25,23 +25,23 @@
 #define HEADER_LENGTH 8
 #define CONNECT_TIMEOUT_MS 5000
 
-/* Seconds. IBM MQ's Connect_Timeout is for the socket only (IBM MQ, "TCP stanza of the client configuration file"). A client
- * gives up a peer that accepts and then stays silent, after this time, with MQRC_CONNECTION_BROKEN. That is our choice, and has
- * not been tried on IBM MQ. */
+/* Seconds. IBM MQ's Connect_Timeout applies only to the socket (IBM MQ, "TCP stanza of the client configuration file"). If a
+ * peer accepts the connection and then stays silent for this time, the call ends with MQRC_CONNECTION_BROKEN. This is our
+ * choice, and has not been tried on IBM MQ. */
 #ifndef SILENCE_TIMEOUT
 #define SILENCE_TIMEOUT 60
 #endif
 
-/* The bytes that may be sent before an answer must be read: enough for a line with a long round trip, and so few that the
- * answers fit into the socket's buffer meanwhile. */
+/* The bytes that can be sent before an answer must be read. They are enough for a line with a long round trip, but so few that
+ * the answers meanwhile fit into the socket's buffer. */
 #define POSTED_WINDOW 256
 #define POSTED_BYTES (4u * 1024 * 1024)
 #define POSTED_ANSWER_LENGTH 8
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames and structures are little-endian");
 
-/* The wires with a socket. A forked child closes its copies, even that of a connection in the making. Sockets are opened and
- * closed only under the lock, so fork never comes between a socket and its entry. */
+/* The wires with a socket. A forked child closes its copies, even the socket of a connection that is being made. Sockets are
+ * opened and closed only under the lock, so fork never comes between a socket and its entry. */
 static pthread_mutex_t sockets_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wire *open_wires;
 
@@ -124,7 +124,7 @@ void write_part(void *structure, struct blob answered, size_t at, size_t length)
     }
 }
 
-/* connect(2) with a limit of CONNECT_TIMEOUT_MS. */
+/* Call connect(2) with a limit of CONNECT_TIMEOUT_MS. */
 static bool connect_in_time(int fd, const struct sockaddr *address, socklen_t length) {
     int flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) {
@@ -186,7 +186,7 @@ void wires_after_fork_in_child(void) {
         one->fd = -1;
     }
     open_wires = NULL;
-    /* Threads do not come through fork. */
+    /* The child does not have the parent's threads. */
     beating = false;
     pthread_mutex_unlock(&sockets_lock);
 }
@@ -293,7 +293,7 @@ static bool receive_until(struct wire *wire, size_t wanted) {
     return true;
 }
 
-/* Receive the next answer, which must be to a request with this code. */
+/* Receive the next answer, which must answer a request with this code. */
 static bool receive_answer(struct wire *wire, uint16_t code, struct reply *reply) {
     uint32_t body_length;
     uint16_t answered_code, answered_serial;
@@ -354,7 +354,7 @@ static bool collect(struct wire *wire, uint16_t left) {
 
 bool wire_call(struct wire *wire, uint16_t code, struct request *request, struct reply *reply) {
     wire->posted_bytes = 0;
-    /* A peer that sends more than one answer cannot be trusted. */
+    /* A peer that sends more than one answer to a request cannot be trusted. */
     return send_request(wire, code, request) && collect(wire, 1) && receive_answer(wire, code, reply) &&
            wire->at == wire->length;
 }
@@ -388,8 +388,8 @@ static int64_t now_ms(void) {
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Send a heartbeat, unless another frame is being sent (the peer sees data anyway), or the socket has no room (the peer does
- * not read). */
+/* Send a heartbeat, except if another frame is being sent (the peer gets data anyway) or the socket's buffer is full (the peer
+ * does not read). */
 static void send_heartbeat(struct wire *wire) {
     if (pthread_mutex_trylock(&wire->sending) != 0) {
         return;
@@ -403,7 +403,7 @@ static void send_heartbeat(struct wire *wire) {
     pthread_mutex_unlock(&wire->sending);
 }
 
-/* Make heartbeats_changed, and wait for it by the monotonic clock, which conditions of macOS do not have. */
+/* Make heartbeats_changed, and wait for it by the monotonic clock, which conditions on macOS do not support. */
 #ifdef __APPLE__
 static void init_heartbeats_changed(void) { pthread_cond_init(&heartbeats_changed, NULL); }
 
@@ -454,7 +454,7 @@ static void *beat(void *unused) {
     return NULL;
 }
 
-/* Start the thread, with sockets_lock held. Signals are for the threads of the application. */
+/* Start the thread, with sockets_lock held. The thread blocks signals, so that the application's threads get them. */
 static bool start_beating(void) {
     init_heartbeats_changed();
     sigset_t all, before;

@@ -1,6 +1,6 @@
-"""The messages with one GroupId on a queue: its logical messages, and whether the group is complete.
+"""The messages with the same GroupId on a queue: the group's logical messages, and whether the group is complete.
 
-Not here: what may be put or got next in a group (``logical_order.py``).
+``logical_order.py`` decides which message of a group can be put or got next.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ _OF_ANY_TYPE = (NO_REPORT, ANY_REPORT)
 
 
 class Group(Generic[P]):
-    """The available messages that carry one GroupId, and whether the group is complete."""
+    """The available messages with the same GroupId, and whether the group is complete."""
 
     __slots__ = ("_complete", "_last", "_last_seqs", "_segmented", "_sum_of_seqs", "_whole", "members")
 
     def __init__(self) -> None:
         self.members: SortedDict[int, P] = SortedDict()
-        # By MsgSeqNumber: in one index the messages that are not segments (their offset is 0), in the other the segments.
+        # Two indexes by MsgSeqNumber. The first has the messages that are not segments (their offset is 0), the second the
+        # segments.
         self._whole: Index[int, P] = Index()
         self._segmented: dict[int, Segments[P]] = {}
         # The number of complete logical messages, and the sum of their sequence numbers.
         self._complete = 0
         self._sum_of_seqs = 0
-        # By number: how many messages are flagged as last of the group. Then the highest such number, 0 if there is none.
+        # How many messages are flagged as last in the group, by number. Then the highest of these numbers, or 0.
         self._last_seqs: dict[int, int] = {}
         self._last = 0
 
@@ -75,7 +76,7 @@ class Group(Generic[P]):
         self._sum_of_seqs += change * seq
 
     def find(self, msg_seq_number: int, offset: int) -> P | None:
-        """Return the first message in delivery order with this sequence number and offset. Duplicates are legal on a queue."""
+        """Return the first message in delivery order with this sequence number and offset. Duplicates are allowed."""
         found = [] if offset else [self._whole.first(msg_seq_number)]
         segments = self._segmented.get(msg_seq_number)
         if segments is not None:
@@ -99,41 +100,41 @@ class Group(Generic[P]):
         return sorted([*self._whole.all(msg_seq_number), *segments.in_order.values()], key=key_of)
 
     def wholeness(self, msg_seq_number: int) -> tuple[bool, bool, frozenset[int]]:
-        """Return what is complete around a message with this number.
+        """Return whether the group and the logical message with this number are complete.
 
         Returns:
-            Whether the group is complete; whether the logical message is; the Feedback values for which its segments are.
+            Whether the group is complete; whether the logical message is complete; the Feedback values with complete segments.
         """
         segments = self._segmented.get(msg_seq_number)
         complete = frozenset[int]() if segments is None else segments.complete
         return self.is_complete(), msg_seq_number in self._whole or not complete.isdisjoint(_OF_ANY_TYPE), complete
 
     def has_logical_message(self, msg_seq_number: int) -> bool:
-        """Whether a logical message is complete: without segments, or with all its segments (or those of reports on it)."""
+        """Whether a logical message is complete. If it is in segments, all segments (or all reports on them) must be there."""
         return msg_seq_number in self._whole or any(
             self.has_all_segments(msg_seq_number, feedback) for feedback in _OF_ANY_TYPE
         )
 
     def has_all_segments(self, msg_seq_number: int, feedback: int) -> bool:
-        """Whether a logical message has all its segments; ``feedback`` is as in ``Segments.joined``."""
+        """Whether a logical message has all its segments. ``Segments.joined`` explains ``feedback``."""
         segments = self._segmented.get(msg_seq_number)
         return segments is not None and segments.are_complete(feedback)
 
     def segments(self, msg_seq_number: int, feedback: int) -> list[P]:
-        """Return the segments of a logical message by ascending offset; an empty list if one is missing.
+        """Return the segments of a logical message by ascending offset, or an empty list if a segment is missing.
 
-        ``feedback`` is as in ``Segments.joined``.
+        ``Segments.joined`` explains ``feedback``.
         """
         segments = self._segmented.get(msg_seq_number)
         return [] if segments is None else segments.joined(feedback)
 
     def is_complete(self) -> bool:
-        """Whether all logical messages from 1 to the one flagged as last are there, with all their segments."""
+        """Whether the group has all logical messages from 1 to the message that is flagged as last, with all their segments."""
         last = self._last
         if not last or self._complete < last:
             return False
-        # If n different positive numbers have the least possible sum, they are 1 to n. This saves counting them in the usual
-        # case.
+        # If n different positive numbers have the least possible sum, they are 1 to n. So this usually does not need to count
+        # them.
         if self._complete == last and self._sum_of_seqs == last * (last + 1) // 2:
             return True
         return all(self.has_logical_message(seq) for seq in range(1, last + 1))

@@ -1,10 +1,11 @@
 """The groups on a queue, and the messages for an MQGET that needs whole groups or whole logical messages.
 
-MQGMO_ALL_MSGS_AVAILABLE needs a whole group; MQGMO_COMPLETE_MSG and MQGMO_ALL_SEGMENTS_AVAILABLE need a whole logical message.
-A ``View`` is such a selection of the available messages. The first call that needs a view creates it. From then on the view is
-kept up to date, so an MQGET never walks past messages that it may not get. A queue without such calls has no views.
+MQGMO_ALL_MSGS_AVAILABLE needs a whole group; MQGMO_COMPLETE_MSG and MQGMO_ALL_SEGMENTS_AVAILABLE need a whole logical message. A
+``View`` has the available messages that meet such a condition. The first call that needs a view creates it. From then on the
+queue keeps the view up to date, so that an MQGET never walks past messages that it is not allowed to get. A queue without such
+calls has no views.
 
-Not here: one group (``group.py``), indexes by identifier (``index.py``).
+``group.py`` has a single group, ``index.py`` the indexes by identifier.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from mqembedded.wire.structures import NO_GROUP
 
 
 class GroupedMessage(PhysicalMessage, Protocol):
-    """A message that may be in a group."""
+    """A message that can be in a group."""
 
     @property
     def group_id(self) -> bytes: ...
@@ -32,13 +33,13 @@ P = TypeVar("P", bound=GroupedMessage)
 
 
 class Whole(enum.Enum):
-    """What must be complete before an MQGET may return a message."""
+    """What must be complete before an MQGET can return a message."""
 
     MESSAGE = "the message"
     LOGICAL_MESSAGE = "its logical message"
     GROUP = "its group"
 
-    # The hash of Enum is slow: it hashes the name, in Python.
+    # The hash of Enum is slow, because it hashes the name in Python.
     __hash__ = object.__hash__
 
 
@@ -46,8 +47,8 @@ class View(NamedTuple):
     """A selection of available messages.
 
     Attributes:
-        starts: true for only messages with which an MQGET in logical order may start: sequence number 1, offset 0.
-        whole: what must be complete for each of them.
+        starts: whether the view has only messages at which an MQGET in logical order can start: sequence number 1, offset 0.
+        whole: what must be complete for each message of the view.
     """
 
     starts: bool
@@ -58,7 +59,7 @@ ALL = View(False, Whole.MESSAGE)
 
 
 class Groups(Generic[P]):
-    """The available messages of a queue by their groups. ``available`` is the queue's own dictionary, in delivery order."""
+    """The available messages of a queue by group. ``available`` is the queue's own dictionary, in delivery order."""
 
     def __init__(self, available: SortedDict[int, P]) -> None:
         self._groups: dict[bytes, Group[P]] = {}
@@ -101,7 +102,7 @@ class Groups(Generic[P]):
             self._update(group, message, before)
 
     def _update(self, group: Group[P], changed: P, before: tuple[bool, bool, frozenset[int]]) -> None:
-        """Update the views after a message came or went; ``before`` is what ``wholeness`` returned before that."""
+        """Update the views after a message came or went. ``before`` is what ``wholeness`` returned before this change."""
         seq = changed.msg_seq_number
         after = group.wholeness(seq)
         arrived = (changed,) if changed.key in group.members else ()
@@ -118,7 +119,7 @@ class Groups(Generic[P]):
                     shown.pop(message.key, None)
 
     def view(self, view: View) -> SortedDict[int, P]:
-        """Return the messages of a view by their keys, in delivery order."""
+        """Return the messages of a view by key, in delivery order."""
         if view == ALL:
             return self._available
         shown = self._views.get(view)
@@ -132,7 +133,7 @@ class Groups(Generic[P]):
         return (starts or not view.starts) and self.has(view.whole, message)
 
     def has(self, whole: Whole, message: P) -> bool:
-        """Whether everything that must be complete for an available message is complete."""
+        """Whether the group or logical message of an available message is complete, as far as ``whole`` requires."""
         group = self._groups.get(message.group_id)
         if whole is Whole.MESSAGE or group is None:
             return True
@@ -146,7 +147,7 @@ class Groups(Generic[P]):
         return any(group.has_all_segments(message.msg_seq_number, feedback) for feedback in wanted)
 
     def made_whole_by(self, message: P) -> Collection[P]:
-        """Return the messages that have become available to calls for whole messages or groups, as this one has come or gone."""
+        """Return the messages that calls for whole messages or groups can get after this message came or went."""
         group = self._groups.get(message.group_id)
         if group is None:
             return (message,)
@@ -157,18 +158,18 @@ class Groups(Generic[P]):
         return ()
 
     def has_all_segments(self, message: P) -> bool:
-        """Whether the logical message of this one is complete; reports on its segments may be of different types."""
+        """Whether the message's logical message is complete. Reports on its segments can be of different types."""
         if not message.msg_flags & IS_SEGMENT:
             return True
         group = self._groups.get(message.group_id)
         return group is not None and group.has_all_segments(message.msg_seq_number, _whatever_type(message))
 
     def all_segments(self, message: P) -> list[P]:
-        """Return the segments that ``has_all_segments`` checks, by ascending offset; an empty list if one is missing."""
+        """Return the segments that ``has_all_segments`` checks, by ascending offset, or an empty list if a segment is missing."""
         return self._segments(message, _whatever_type(message))
 
     def logical_message(self, message: P) -> list[P]:
-        """Return the segments to join with this one; an empty list if one is missing. Reports must have the same Feedback."""
+        """Return the segments to join with this message; an empty list if one is missing. Reports must have the same Feedback."""
         return self._segments(message, message.feedback)
 
     def _segments(self, message: P, feedback: int) -> list[P]:

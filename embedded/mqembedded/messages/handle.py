@@ -15,9 +15,9 @@ INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
 
 
 class Direction(enum.Enum):
-    """The three separate sets of group and segment information that a handle has."""
+    """A direction of calls: put, get or browse. A handle has a separate set of group and segment information for each."""
 
-    # The hash of Enum is slow: it hashes the name, in Python. Every call looks states up several times.
+    # The hash of Enum is slow, because it hashes the name in Python, and every call looks up states several times.
     __hash__ = object.__hash__
 
     PUT = "put"
@@ -26,26 +26,26 @@ class Direction(enum.Enum):
 
 
 class ClosableSubscription(Protocol):
-    """An open subscription, with the methods that closing its handle needs; ``pubsub/`` implements it."""
+    """An open subscription as its handle sees it. ``pubsub/`` implements it."""
 
     def close(self, user: str, option: int) -> None:
-        """Close the subscription for this user, with MQCO_KEEP_SUB or MQCO_REMOVE_SUB; raises Failed."""
+        """Close the subscription for this user, with MQCO_KEEP_SUB or MQCO_REMOVE_SUB. Raises Failed."""
 
     def released(self) -> None:
-        """Note that the handle is closed."""
+        """Record that the handle is closed."""
 
 
 class Handle:
-    """One open object: a queue, opened by its own name or an alias; or, if ``queue`` is None, another object (``object_type``),
-    a topic or a subscription.
+    """An open object: a queue, a topic, a subscription or another object.
 
-    ``opened_name`` is the name given to MQOPEN. ``opened_values`` are the attributes of the object with that name, which MQINQ
-    returns; an alias has its own. ``cursor`` is the place of the browse cursor, None before the first message.
-    ``logical_cursor`` is the place of the first item of the cursor's group, which is the group's place in logical order.
-    ``browsed_in_logical_order``: whether the last MQGMO_BROWSE_FIRST (or the first MQGMO_BROWSE_NEXT) was in logical order.
-    ``default_put_response`` is DEFPRESP at MQOPEN. ``topic_string`` is that of a topic; ``subscription`` is what MQSUB opened.
-    ``route`` is set if messages are not simply put on ``queue``. ``waits``: whether an MQGET with this handle is waiting now.
-    ``changed``: whether a command has made the handle invalid for all calls but MQCLOSE.
+    ``queue`` is None for objects other than queues; ``object_type`` is the object's type. ``opened_name`` is the name given to
+    MQOPEN, perhaps of an alias. ``opened_values`` are the attributes of the object with that name, which MQINQ returns.
+    ``cursor`` is the key of the browsed message, or None before the first message. ``logical_cursor`` is the key of the first
+    item in the cursor's group, which is the group's place in logical order. ``browsed_in_logical_order`` is set if the last
+    MQGMO_BROWSE_FIRST (or the first MQGMO_BROWSE_NEXT) was in logical order. ``default_put_response`` is DEFPRESP at MQOPEN.
+    ``topic_string`` is a topic's string; ``subscription`` is what MQSUB opened. ``route`` is set if messages are not simply put
+    on ``queue``. ``waits`` is set while an MQGET with this handle waits. ``changed`` is set after a command has made the handle
+    invalid for all calls except MQCLOSE.
     """
 
     __slots__ = (
@@ -109,7 +109,7 @@ class Handle:
         self.changed = False
 
     def lock(self, messages: list[Message]) -> None:
-        """Lock messages: other handles do not see them."""
+        """Lock messages, which hides them from other handles."""
         self.locked = messages
         for message in messages:
             message.locked_by = self
@@ -117,7 +117,7 @@ class Handle:
             self.queue.locking.add(self)
 
     def unlock(self) -> bool:
-        """Unlock the locked messages; return whether any of them are still on the queue."""
+        """Unlock the handle's locked messages, and return whether any of them are still on the queue."""
         released = False
         for message in self.locked:
             if message.locked_by is self:
@@ -132,5 +132,5 @@ class Handle:
 
     @property
     def for_input(self) -> bool:
-        """Whether the handle may get messages."""
+        """Whether the handle is open to get messages."""
         return bool(self.options & INPUT)

@@ -1,29 +1,29 @@
-"""Identifiers of messages, groups and connections, and serial numbers. They are never repeated, even after a restart."""
+"""Identifiers of messages, groups and connections, and serial numbers. None is ever repeated, even after a restart."""
 
 from __future__ import annotations
 
 import itertools
 import time
 
-# The size of a block of identifiers for a client: large, so that clients seldom ask. But blocks are numbered by the time in
-# nanoseconds, and must not overtake the clock. The first bit tells these numbers from all others.
+# The size of a block of identifiers for a client. It is large, so that clients seldom need a new block. Blocks are numbered by
+# the time in nanoseconds, and must not overtake the clock. The first bit distinguishes these numbers from all other numbers.
 _BLOCK = 65_536
 _CLIENTS_NUMBERS = 1 << 63
 
 
 class Identifiers:
-    """Makes identifiers of 24 bytes: product, the queue manager's name and a number, or the number first."""
+    """A maker of 24-byte identifiers from product, queue manager's name and number, or with the number first."""
 
     def __init__(self, q_mgr_name: str, product: bytes, *, begin_with_name: bool) -> None:
-        # The counts start with the time. They stay behind the clock, because no queue manager puts a thousand million messages
-        # a second.
+        # The counts start at the current time in nanoseconds. No queue manager puts a thousand million messages a second, so the
+        # counts stay behind the clock.
         self._serial = itertools.count(time.time_ns())
         self._blocks = itertools.count(time.time_ns(), _BLOCK)
         self._begin_with_name = begin_with_name
         self._prefix = product + q_mgr_name.encode("latin-1")[:12].ljust(12)
 
     def serial(self) -> bytes:
-        """Return 8 bytes that were never returned before."""
+        """Return 8 bytes that this method has never returned before."""
         return next(self._serial).to_bytes(8, "big")
 
     def identifier(self) -> bytes:
@@ -32,9 +32,9 @@ class Identifiers:
         return self._prefix + serial if self._begin_with_name else serial + self._prefix
 
     def block(self) -> tuple[bytes, int, int]:
-        """Return a block of identifiers for a client: the first one, the offset of its number (big-endian), the size.
+        """Return a block of identifiers: the first identifier, the offset of its number (big-endian), the size of the block.
 
-        ``identifier`` never returns one of them.
+        ``identifier`` never returns an identifier from a block.
         """
         number = (_CLIENTS_NUMBERS | next(self._blocks)).to_bytes(8, "big")
         if self._begin_with_name:

@@ -1,4 +1,4 @@
-"""The messages of a queue by an identifier or a number, so that one message of a million is found at once."""
+"""An index of a queue's messages by an identifier or number, which finds one message of a million at once."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Index(Generic[K, M]):
-    """Messages by an identifier. Messages with the same identifier are in delivery order.
+    """An index of messages by identifier. Messages with the same identifier are in delivery order.
 
-    Most identifiers have one message, which is kept without a dictionary of its own.
+    Most identifiers have a single message, which needs no dictionary.
     """
 
     __slots__ = ("_buckets",)
@@ -37,7 +37,7 @@ class Index(Generic[K, M]):
         return identifier in self._buckets
 
     def add(self, identifier: K, message: M) -> None:
-        """Add a message."""
+        """Add a message with this identifier."""
         held = self._buckets.setdefault(identifier, message)
         if held is message:
             return
@@ -46,7 +46,7 @@ class Index(Generic[K, M]):
         held[message.key] = message
 
     def remove(self, identifier: K, message: M) -> None:
-        """Remove a message that was added."""
+        """Remove a message with this identifier, which is in the index."""
         held = self._buckets[identifier]
         if isinstance(held, SortedDict):
             del held[message.key]
@@ -55,7 +55,7 @@ class Index(Generic[K, M]):
         del self._buckets[identifier]
 
     def first(self, identifier: K) -> M | None:
-        """Return the first message with this identifier in delivery order, or None."""
+        """Return the first message in delivery order with this identifier, or None."""
         held = self._buckets.get(identifier)
         if isinstance(held, SortedDict):
             found: M = held.peekitem(0)[1]
@@ -68,7 +68,7 @@ class Index(Generic[K, M]):
         return bucket.values() if isinstance(bucket, SortedDict) else bucket
 
     def bucket(self, identifier: K) -> SortedDict[int, M] | Sequence[M]:
-        """Return the messages with this identifier in delivery order: a dictionary by key, or a sequence of a few."""
+        """Return the messages with this identifier in delivery order, as a dictionary by key or as a short sequence."""
         held = self._buckets.get(identifier)
         if held is None:
             return ()

@@ -1,8 +1,8 @@
-"""Marks of browsed messages: those of single handles, and those of the set of co-operating handles.
+"""Marks of browsed messages: the marks of single handles, and the marks of the set of co-operating handles.
 
-A mark hides a message only from calls that ask for unmarked messages (MQGMO_UNMARKED_BROWSE_MSG). The handles of one queue that
-were opened with MQOO_CO_OP are one set. The marks of the set end after MARKINT, or with its last handle. A handle's own marks
-end with it. All marks of a message end when it leaves the queue, even if that is backed out later.
+A mark hides a message only from calls that ask for unmarked messages (MQGMO_UNMARKED_BROWSE_MSG). The set contains all handles of
+a queue that were opened with MQOO_CO_OP. The set's marks end after MARKINT, or when its last handle is closed. A handle's own
+marks end when the handle is closed. All marks of a message end when it leaves the queue, even if the get is backed out.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from mqembedded import constants as mq
 
 
 class Marks:
-    """The marks on the messages of one queue. Messages and handles are used as keys only.
+    """The marks on the messages of a queue. Messages and handles are used only as keys.
 
-    All methods are called under the queue manager's lock.
+    Callers hold the queue manager's lock.
     """
 
     def __init__(self) -> None:
         self._of_handles: dict[object, set[object]] = {}
         self._by_handle: dict[object, dict[object, None]] = {}
-        # When each message was marked for the set; the oldest mark comes first.
+        # The time when each message was marked for the set, the oldest mark first.
         self.of_set: dict[object, float] = {}
         self._members: set[object] = set()
 
     def join(self, handle: object) -> None:
-        """Note that a handle of the set was opened."""
+        """Add a new handle to the set."""
         self._members.add(handle)
 
     def leave(self, handle: object) -> bool:
-        """Note that a handle was closed; return whether this ended a mark that other handles saw."""
+        """Remove a closed handle and its marks; return whether this ended a mark that other handles saw."""
         for message in list(self._by_handle.get(handle, ())):
             self.unmark(message, handle)
         if handle not in self._members:
@@ -45,7 +45,7 @@ class Marks:
         self._by_handle.setdefault(handle, {})[message] = None
 
     def unmark(self, message: object, handle: object) -> None:
-        """Remove the mark of a handle from a message, if there is one."""
+        """Remove a handle's mark from a message, if there is a mark."""
         handles = self._of_handles.get(message, set())
         if handle in handles:
             handles.remove(handle)
@@ -64,7 +64,7 @@ class Marks:
         self.of_set[message] = now_s
 
     def unmark_for_set(self, message: object) -> bool:
-        """Remove the set's mark from a message; return whether there was one."""
+        """Remove the set's mark from a message, and return whether there was a mark."""
         return self.of_set.pop(message, None) is not None
 
     def is_marked_for_set(self, message: object) -> bool:
@@ -72,11 +72,11 @@ class Marks:
         return message in self.of_set
 
     def is_marked_for(self, message: object, handle: object) -> bool:
-        """Whether a message counts as marked for a handle, by a mark of the handle or of its set."""
+        """Whether a message is marked for a handle, by the handle itself or by the handle's set."""
         return handle in self._of_handles.get(message, ()) or (handle in self._members and message in self.of_set)
 
     def expire(self, now_s: float, interval_ms: int) -> None:
-        """Remove the set's marks that are older than the interval, unless it is MQMMBI_UNLIMITED."""
+        """Remove the set's marks that are older than the interval. With MQMMBI_UNLIMITED, no mark is too old."""
         while self.of_set and interval_ms != mq.MQMMBI_UNLIMITED:
             oldest = next(iter(self.of_set))
             if now_s - self.of_set[oldest] < interval_ms / 1000:
@@ -84,13 +84,13 @@ class Marks:
             del self.of_set[oldest]
 
     def next_expiry_s(self, interval_ms: int) -> float | None:
-        """Return the time at which the next mark of the set ends; None if none does."""
+        """Return the time when the set's next mark ends, or None if no mark ends."""
         if not self.of_set or interval_ms == mq.MQMMBI_UNLIMITED:
             return None
         return next(iter(self.of_set.values())) + interval_ms / 1000
 
     def forget(self, message: object) -> None:
-        """Remove all marks of a message that leaves the queue."""
+        """Remove all marks from a message that leaves the queue."""
         for handle in self._of_handles.pop(message, ()):
             self._forget(message, handle)
         self.of_set.pop(message, None)

@@ -1,9 +1,10 @@
-"""The outcomes of a connection's asynchronous puts, kept until MQSTAT asks for them.
+"""The outcomes of a connection's asynchronous puts, which are kept until MQSTAT returns them.
 
-An asynchronous put always returns MQCC_OK. MQSTAT returns how many there were, and the first outcome that was no success; a
-failure replaces a warning (IBM MQ, "MQSTAT" and "MQSTAT on IBM i", usage notes). MQSTAT also resets them.
+An asynchronous put always returns MQCC_OK. MQSTAT returns the number of these puts and the first outcome that was not a success,
+except that a failure replaces a warning (IBM MQ, "MQSTAT" and "MQSTAT on IBM i", usage notes). MQSTAT also resets the number and
+the outcome.
 
-Not here: which puts are asynchronous, and their answers (``calls/put_response.py``).
+``calls/put_response.py`` decides which puts are asynchronous, and answers them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from mqembedded import constants as mq
 from mqembedded.wire.structures import name_field, version_of
 
 _STS = struct.Struct("<4s7i48s48s48s48s")
-# ObjectString and SubName of version 2 are MQCHARV structures; these are the offsets of their VSLength.
+# In version 2, ObjectString and SubName are MQCHARV structures. These are the offsets of their VSLength.
 _STRING_LENGTHS = (240, 264)
 _OPTIONS = struct.Struct("<ii")
 _OPTIONS_OFFSET = 272
@@ -23,7 +24,7 @@ _OPTIONS_OFFSET = 272
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The destination of a put, as MQSTAT names it: unknown names are blank; MQOT_NONE means no object at all."""
+    """The destination of a put as MQSTAT names it. Unknown names are blank. MQOT_NONE means that there is no object."""
 
     object_type: int = mq.MQOT_NONE
     name: str = ""
@@ -34,7 +35,7 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class PutStatus:
-    """The counts since the last MQSTAT, and the completion code, reason and destination that are kept."""
+    """The counts of puts since the last MQSTAT, and the completion code, reason and destination to report."""
 
     succeeded: int = 0
     warned: int = 0
@@ -44,7 +45,7 @@ class PutStatus:
     destination: Destination = Destination()
 
     def after(self, comp: int, reason: int, destination: Destination) -> PutStatus:
-        """Return the status after one more asynchronous put with this outcome."""
+        """Return the status after another asynchronous put with this outcome."""
         counted = replace(
             self,
             succeeded=self.succeeded + (comp == mq.MQCC_OK),
@@ -57,7 +58,7 @@ class PutStatus:
 
 
 def status_answered(sts: bytes, status: PutStatus) -> bytes:
-    """Return an MQSTS of the length that its Version says, with all fields set; raises StructureError if it is not an MQSTS."""
+    """Return an MQSTS in the length of its Version, with all fields set; raise StructureError if it is not an MQSTS."""
     version = version_of(sts, b"STAT", "MQSTS")
     to = status.destination
     names = (to.name, to.q_mgr_name, to.resolved_name, to.resolved_q_mgr_name)
@@ -76,7 +77,7 @@ def status_answered(sts: bytes, status: PutStatus) -> bytes:
         *map(name_field, names),
     )
     if version >= 2:
-        # Queues have no long names; only a reconnection error has options and a subscription.
+        # Queues have no long names. Only a reconnection error has options and a subscription.
         for offset in _STRING_LENGTHS:
             struct.pack_into("<i", out, offset, 0)
         _OPTIONS.pack_into(out, _OPTIONS_OFFSET, 0, 0)

@@ -1,12 +1,12 @@
-"""A queue: its messages in delivery order, each at its place.
+"""A queue with its messages in delivery order.
 
-A message keeps the place that it took when it was put: ordered first by priority (by the queue's default priority if delivery
-is FIFO), then by arrival. A message that is got in a unit of work leaves the indexes; if it is backed out, it returns to
-exactly the same place. A message that is put in a unit of work enters the indexes at commit, at the place that it took at
-MQPUT. "Available" messages are those in ``Queue.available``.
+A message keeps the place that it took when it was put. Places are ordered by priority (by the queue's default priority if
+delivery is FIFO), then by arrival. A message that is got in a unit of work leaves the indexes. If the get is backed out, the
+message returns to the same place. A message that is put in a unit of work enters the indexes at commit, at the place that it took
+at MQPUT. "Available" messages are the messages in ``Queue.available``.
 
-Not here: which call gets which message (``calls/getting.py``), units of work, disk, indexes (``index.py``, ``group.py``). All
-methods are called under the queue manager's lock.
+``calls/getting.py`` decides which call gets which message. ``index.py`` and ``group.py`` have the indexes. Callers hold the queue
+manager's lock.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ _MSG_TYPE_AND_FEEDBACK = struct.Struct("<i4xi")
 _MSG_TYPE_OFFSET = 12
 _ORIGINAL_LENGTH = struct.Struct("<i")
 _ORIGINAL_LENGTH_OFFSET = 360
-# Arrival positions count up from 1, once for the whole queue manager; 56 bits last for 2000 years at a million a second.
+# Arrival positions count up from 1 for the whole queue manager. 56 bits last for 2000 years at a million messages a second.
 _POSITION_BITS = 56
-# With fewer entries, outdated ones are not looked for.
+# Outdated entries are removed only if there are at least this many entries.
 _FEW = 1000
 _POSITIONS = (1 << _POSITION_BITS) - 1
 
 
 def order_key(priority: int, position: int) -> int:
-    """Return the key that sorts messages as they are delivered: higher priority first, then earlier arrival."""
+    """Return the key that sorts messages in delivery order: higher priority first, then earlier arrival."""
     return (9 - priority) << _POSITION_BITS | position
 
 
 class Message:
     """A physical message. ``md`` is its version 2 descriptor, 364 bytes, with backout count 0.
 
-    ``properties`` are those that came through a message handle, as the variable part of an MQRFH2. They are not part of
-    ``data``, whose length is the message's length.
+    ``properties`` came through a message handle, in the form of the variable part of an MQRFH2. They are not part of ``data``,
+    whose length is the message's length.
     """
 
     __slots__ = (
@@ -96,17 +96,17 @@ class Message:
         self.locked_by: object | None = None
 
     def move_to(self, position: int) -> None:
-        """Take another place among messages of the same priority; the message must not be available."""
+        """Move to another place among messages of the same priority. The message must not be available."""
         self.key = order_key(self.key_priority, position)
 
     @property
     def msg_id(self) -> bytes:
-        """MsgId, 24 bytes."""
+        """The message's MsgId, 24 bytes."""
         return self.md[48:72]
 
     @property
     def correl_id(self) -> bytes:
-        """CorrelId, 24 bytes."""
+        """The message's CorrelId, 24 bytes."""
         return self.md[72:96]
 
     @property
@@ -116,30 +116,30 @@ class Message:
 
     @property
     def key_priority(self) -> int:
-        """The priority that decides its place. With FIFO delivery this is not the priority in its descriptor."""
+        """The priority that decides the message's place. With FIFO delivery, it is the queue's default priority."""
         return 9 - (self.key >> _POSITION_BITS)
 
     @property
     def starts_in_logical_order(self) -> bool:
-        """Whether an MQGET in logical order may start with it: sequence number 1, offset 0."""
+        """Whether an MQGET in logical order can start with this message: sequence number 1, offset 0."""
         return self.msg_seq_number == 1 and self.offset == 0
 
     @property
     def identifiers(self) -> tuple[Identifier, ...]:
-        """The values by which an MQGET may select it; see ``Match.identifier``."""
+        """The values by which an MQGET can select this message; see ``Match.identifier``."""
         return tuple((name, getattr(self, name)) for name in _SELECTED_BY)
 
     @property
     def feedback(self) -> int:
-        """The Feedback of a report message, NO_REPORT for any other."""
+        """The Feedback of a report message; NO_REPORT for any other message."""
         msg_type, feedback = _MSG_TYPE_AND_FEEDBACK.unpack_from(self.md, _MSG_TYPE_OFFSET)
         return feedback if msg_type == mq.MQMT_REPORT else NO_REPORT
 
     @property
     def extent(self) -> int:
-        """The number of bytes of the logical message that this message stands for.
+        """The number of bytes that this message represents in its logical message.
 
-        That is its own length, or OriginalLength of a report on a segment (IBM MQ, "Reports and segmented messages").
+        It is the message's length, or OriginalLength in a report on a segment (IBM MQ, "Reports and segmented messages").
         """
         if self.msg_flags & IS_SEGMENT and self.feedback != NO_REPORT:
             original_length: int = _ORIGINAL_LENGTH.unpack_from(self.md, _ORIGINAL_LENGTH_OFFSET)[0]
@@ -148,7 +148,7 @@ class Message:
 
 
 class Match(NamedTuple):
-    """The criteria of an MQGET; None matches anything."""
+    """The criteria of an MQGET. A criterion that is None matches any message."""
 
     msg_id: bytes | None = None
     correl_id: bytes | None = None
@@ -159,17 +159,17 @@ class Match(NamedTuple):
 
     @property
     def identifier(self) -> Identifier | None:
-        """The most selective criterion; None if there is none."""
+        """The most selective criterion, or None if there are no criteria."""
         values = ((name, getattr(self, name)) for name in _SELECTED_BY)
         return next(((name, value) for name, value in values if value is not None), None)
 
     @property
     def is_specific(self) -> bool:
-        """Whether these criteria contain an identifier."""
+        """Whether the criteria contain an identifier."""
         return (self.msg_id, self.correl_id, self.group_id, self.position) != (None, None, None, None)
 
     def accepts(self, message: Message) -> bool:
-        """Whether the message matches all criteria."""
+        """Whether a message matches all criteria."""
         return (
             (self.msg_id is None or message.msg_id == self.msg_id)
             and (self.correl_id is None or message.correl_id == self.correl_id)
@@ -183,7 +183,7 @@ class Match(NamedTuple):
 ANYTHING = Match()
 # The fields by which an MQGET selects messages, the most selective first.
 _SELECTED_BY = ("msg_id", "group_id", "correl_id", "msg_seq_number", "offset")
-# Messages in delivery order: a dictionary by key, or a sequence of a few, for which a dictionary would not be worth it.
+# Messages in delivery order: a dictionary by key, or a sequence of so few messages that a dictionary would not be worth it.
 InOrder: TypeAlias = "SortedDict[int, Message] | Sequence[Message]"
 _key = attrgetter("key")
 
@@ -191,7 +191,7 @@ _key = attrgetter("key")
 class Queue:
     """A local queue, predefined or dynamic.
 
-    ``held`` counts the messages that are available, put or got in an open unit of work, or on their way to or from the disk.
+    ``held`` counts the messages that are available, that an open unit of work has put or got, or that are being written or read.
     ``depth`` is CURDEPTH.
     """
 
@@ -209,9 +209,9 @@ class Queue:
         self.definition_type = definition_type
         self.created = time.localtime()
         self.deleted = False
-        # The number of the handle that created the queue, if it is dynamic; no other handle has that number.
+        # For a dynamic queue, the number of the handle that created it. No other handle has this number.
         self.created_by: int | None = None
-        # Whether its managed subscription is gone. The queue is then deleted as soon as nobody uses it.
+        # Whether the queue's managed subscription is gone. The queue is then deleted as soon as no handle uses it.
         self.abandoned = False
         self.held = 0
         self.uncommitted_puts = 0
@@ -223,10 +223,10 @@ class Queue:
         self.exclusive_input_count = 0
         self.available: SortedDict[int, Message] = SortedDict()
         self.groups: Groups[Message] = Groups(self.available)
-        # Created when first needed; most queues are read from the front only.
+        # The first call that needs an index creates it, because most queues are read only from the front.
         self._by_msg_id: Index[bytes, Message] | None = None
         self._by_correl_id: Index[bytes, Message] | None = None
-        # Expiry times of available messages, with their keys; entries for messages that are gone are ignored.
+        # Expiry times and keys of available messages. Entries for messages that are gone are ignored.
         self._expiring: list[tuple[float, int]] = []
         self.waiting = WaitingCalls()
         # The handles that have locked messages.
@@ -234,7 +234,7 @@ class Queue:
         # Called when messages become available. The channel that sends them sets it.
         self.on_arrival: Callable[[], None] | None = None
         self.marks = Marks()
-        # The values of RESET QSTATS, which also resets them: messages put and got, in syncpoint or not, and the time.
+        # The values that RESET QSTATS returns and resets: messages put and got, in syncpoint or not, and the time.
         self.enqueued = 0
         self.dequeued = 0
         self.highest_depth = 0
@@ -242,17 +242,17 @@ class Queue:
 
     @property
     def depth(self) -> int:
-        """CURDEPTH. It counts messages that were put in open units of work. Whether it counts those got in them is a reading."""
+        """CURDEPTH. It includes uncommitted puts. A reading (``readings.py``) chooses whether it includes uncommitted gets."""
         return self.held if self._depth_counts_gets else self.held - self.uncommitted_gets
 
     @property
     def uncommitted(self) -> int:
-        """The number of messages put or got in open units of work."""
+        """The number of messages that open units of work have put or got."""
         return self.uncommitted_puts + self.uncommitted_gets
 
     @property
     def in_transit(self) -> int:
-        """The number of messages that are being put or got outside syncpoint: on their way to or from the disk."""
+        """The number of messages that calls outside syncpoint are just putting or getting, including disk access."""
         return self.held - len(self.available) - self.uncommitted
 
     def oldest(self) -> Message | None:
@@ -266,7 +266,7 @@ class Queue:
         return min(found, key=lambda message: message.position, default=None)
 
     def count_puts(self, messages: int) -> None:
-        """Count messages that were put, in syncpoint or not."""
+        """Add puts to the counts, in syncpoint or not."""
         self.held += messages
         self.enqueued += messages
         depth = self.depth
@@ -274,9 +274,9 @@ class Queue:
             self.highest_depth = depth
 
     def uncount(self, puts: int, gets: int) -> None:
-        """Uncount the puts and gets of a unit of work that has ended. ``held`` already excludes messages that are gone.
+        """Subtract the puts and gets of an ended unit of work from the counts. ``held`` already excludes messages that are gone.
 
-        Gets that were backed out may raise the depth above its maximum so far.
+        Gets that were backed out can raise the depth above its highest value so far.
         """
         self.uncommitted_puts -= puts
         self.uncommitted_gets -= gets
@@ -294,10 +294,10 @@ class Queue:
         return self.integer(mq.MQIA_DEF_PRIORITY) if fifo else priority
 
     def expires_at_s(self, expiry: int, opened: Mapping[int, Value] | None = None) -> float | None:
-        """Return the time at which a message with this Expiry, put now, expires; None for never.
+        """Return when a message with this Expiry expires if it is put now; None means never.
 
-        The lowest CAPEXPRY of the objects that a put goes through limits any Expiry (IBM MQ, "Enforcing lower expiration
-        times"): of this queue, and of the one that was opened, whose attributes are ``opened``.
+        The lowest CAPEXPRY of the objects that a put goes through limits Expiry (IBM MQ, "Enforcing lower expiration times"). The
+        objects are this queue and the opened object, whose attributes are ``opened``.
         """
         own = None if expiry == mq.MQEI_UNLIMITED else expiry
         limits = [own, cap_on_expiry(self.values), cap_on_expiry(opened or {})]
@@ -305,7 +305,7 @@ class Queue:
         return None if lowest is None else time.time() + lowest / 10
 
     def make_available(self, messages: Sequence[Message]) -> None:
-        """Make these messages available, each at its place, and let waiting calls look that could get one of them."""
+        """Make messages available at their places, and let those waiting calls look that could get one of them."""
         for message in messages:
             self.available[message.key] = message
             self.groups.add(message)
@@ -323,30 +323,29 @@ class Queue:
     def _note_expiry(self, expires_at_s: float, key: int) -> None:
         heapq.heappush(self._expiring, (expires_at_s, key))
         if len(self._expiring) > 2 * len(self.available) + _FEW:
-            # Most messages with an expiry time are got long before it.
+            # Most messages with an expiry time are got long before they expire.
             self._expiring = [each for each in self._expiring if each[1] in self.available]
             heapq.heapify(self._expiring)
 
     def _let_look(self, arrived: Sequence[Message]) -> None:
         if len(self.waiting) <= len(arrived):
-            # Finding out which of these few calls to ask would take longer.
+            # For so few calls, finding out which of them should look would take longer.
             self.waiting.look_again()
             return
         whole = map(self.groups.made_whole_by, arrived if self.waiting.want_whole else ())
         self.waiting.look_for(_identifiers(arrived), _identifiers(itertools.chain.from_iterable(whole)))
 
     def let_look_behind(self, gone: Iterable[Message]) -> None:
-        """Let waiting calls look that could get a message now that these are gone.
+        """Let waiting calls look again if they could get another message after these messages are gone.
 
-        Several segments may have the same offset; the first one counts. When it is gone, the next one may complete a logical
-        message.
+        Only the first of several segments with the same offset counts. When it is gone, the next can complete a logical message.
         """
         if self.waiting.want_whole:
             whole = map(self.groups.made_whole_by, gone)
             self.waiting.look_for((), _identifiers(itertools.chain.from_iterable(whole)))
 
     def withdraw(self, message: Message) -> None:
-        """Remove a message from the available ones. ``held`` still counts it."""
+        """Remove a message from the available messages. ``held`` still counts it."""
         del self.available[message.key]
         message.locked_by = None
         self.marks.forget(message)
@@ -359,7 +358,7 @@ class Queue:
     def expire(self, now_s: float) -> list[Message]:
         """Remove the expired messages from the queue, and return them.
 
-        Expired messages stay until somebody looks for messages; until then they count in ``depth`` (IBM MQ, "Expiry").
+        Expired messages stay, and count in ``depth``, until a call looks for messages (IBM MQ, "Expiry").
         """
         expired: list[Message] = []
         if not self._expiring:
@@ -375,11 +374,11 @@ class Queue:
         return expired
 
     def wake(self) -> None:
-        """Let the waiting MQGETs look in their turns. Call it after a change that could satisfy or end a wait."""
+        """Let the waiting MQGETs look for messages, in turn. Call this after a change that could satisfy or end a wait."""
         self.waiting.look_again()
 
     def candidates(self, match: Match, after_key: int | None = None, view: View = ALL) -> Iterator[Message]:
-        """Yield the available messages of a view that match, in delivery order, only those after ``after_key``."""
+        """Yield the available messages of a view that match, in delivery order, starting after ``after_key``."""
         if match == ANYTHING:
             return _select(self.groups.view(view), match, after_key)
         if match.msg_seq_number == 1 and match.offset == 0:

@@ -1,11 +1,11 @@
-"""The route of a handle whose messages may go to another queue manager.
+"""The route of a handle whose messages can go to another queue manager.
 
-MQOPEN makes a ``Route`` from an MQOD that names another member of the cluster, or a cluster queue. The binding says whether an
-instance of the cluster queue is chosen at MQOPEN, for each group, or for each message. MQPUT asks the route for the target of
-each message.
+MQOPEN makes a ``Route`` from an MQOD that names another member of the cluster, or a cluster queue. The binding decides whether an
+instance of the cluster queue is chosen at MQOPEN, for each group, or for each message. The route gives MQPUT each message's
+target.
 
-Source: IBM MQ, "MQOPEN option for cluster queue", "Logical and physical ordering" (MQOO_BIND_ON_GROUP). Not here: the
-resolution of names (``cluster/routing.py``).
+Source: IBM MQ, "MQOPEN option for cluster queue", "Logical and physical ordering" (MQOO_BIND_ON_GROUP). ``cluster/routing.py``
+resolves names.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from mqembedded.objects.definition import Definition
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of one message: the local queue on which it is put, the names of its final queue, and the channel.
+    """The target of a message: the local queue on which it is put, the names of its final queue, and the channel.
 
-    ``channel_name`` is None if the final queue is here, and "" if the transmission queue is in no cluster.
+    ``channel_name`` is None if the final queue is on this queue manager, and "" if the transmission queue is in no cluster.
     """
 
     queue: Queue
@@ -37,37 +37,37 @@ class Target:
 
     @property
     def is_away(self) -> bool:
-        """Whether the message goes to a queue of another queue manager."""
+        """Whether the message goes to another queue manager."""
         return self.channel_name is not None
 
     def transmitted(self, message: Message, identifier: bytes, bound: Bound | None = None) -> Message:
-        """Return a message in its form on the transmission queue, with a new ``identifier``; ``bound`` overrides the target's."""
+        """Return a message in its form on the transmission queue, with MsgId ``identifier``; ``bound`` overrides the binding."""
         destination = (self.queue_name, self.q_mgr_name)
         return to_transmit(message, self.queue, destination, self.channel_name or "", bound or self.bound, identifier)
 
 
 class Instances(Protocol):
-    """The instances of the cluster's queues. Both methods raise Failed if no instance takes the message."""
+    """The instances of the cluster's queues. Both methods raise Failed if no instance can take the message."""
 
     def choose(self, queue_name: str) -> str:
-        """Return the queue manager with the instance for a message."""
+        """Return the queue manager that a message for this queue goes to."""
 
     def target(self, queue_name: str, q_mgr_name: str, bound: Bound) -> Target:
-        """Return the target of a message for this instance."""
+        """Return the target of a message for the instance on this queue manager."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way of messages that are put with a handle.
+    """The route of the messages that are put with a handle: their queue, and the choice of its instance.
 
     Attributes:
-        queue_name: the queue as its own queue manager knows it.
+        queue_name: the queue's name on its own queue manager.
         binding: MQBND_*.
         fixed: the queue manager that the binding or the MQOD has fixed, else "".
-        values: attributes of the opened object, for defaults of messages and for MQINQ.
+        values: attributes of the opened object, for message defaults and MQINQ.
         definition: the alias or remote queue that was opened; None for the cluster queue itself.
-        counted_on: the queue that counts the handle: the local instance, or a transmission queue.
-        instances: chooses among the instances.
+        counted_on: the queue that counts the handle, which is the local instance or a transmission queue.
+        instances: the object that chooses an instance.
     """
 
     queue_name: str
@@ -84,15 +84,14 @@ class Route:
         return self.values.get(mq.MQIA_Q_TYPE) == mq.MQQT_CLUSTER
 
     def target(self, state: GroupState, msg_flags: int, identity: Identity, *, logical_order: bool) -> Target:
-        """Return the target of a message; ``state`` is the handle's group state after its last put.
+        """Return the target of a message. ``state`` is the handle's group state after its last put.
 
-        With MQBND_BIND_ON_GROUP a group stays at the instance of its first message. The workload algorithm chooses an instance
-        for each new group, and for every message that is not in a group or is put without logical order while no group is in
-        progress.
+        With MQBND_BIND_ON_GROUP, all messages of a group go to the instance of its first message. The workload algorithm chooses
+        an instance for each new group. It also chooses an instance for every message that is not in a group, or that is put
+        without logical order while no group is in progress.
 
         Raises:
-            Failed: MQRC_INCOMPLETE_GROUP, the message is not part of the group that the handle has in progress; or no instance
-                takes it.
+            Failed: MQRC_INCOMPLETE_GROUP if the message does not belong to the group in progress; or no instance takes it.
         """
         if self.fixed:
             return self.instances.target(self.queue_name, self.fixed, Bound.ON_OPEN)
@@ -107,5 +106,5 @@ class Route:
         return self.chosen(bound)
 
     def chosen(self, bound: Bound) -> Target:
-        """Choose an instance now, and return it as the target of a message."""
+        """Choose an instance now, and return the target for it."""
         return self.instances.target(self.queue_name, self.instances.choose(self.queue_name), bound)

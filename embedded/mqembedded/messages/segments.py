@@ -1,13 +1,13 @@
-"""The segments of one logical message on a queue, and whether they are complete.
+"""The segments of a logical message on a queue, and whether they are complete.
 
-``Chain`` maintains the run of segments that follow one another from offset 0. So putting, getting and reassembling n segments
+``Chain`` keeps the segments that follow each other without a gap from offset 0. So putting, getting and reassembling n segments
 takes n steps, whether the offsets ascend or descend.
 
-Reports on segments are segments themselves. MQGMO_COMPLETE_MSG joins reports with the same Feedback, but
-MQGMO_ALL_SEGMENTS_AVAILABLE "does not check the type of the report messages present" (IBM MQ, "MQGMO options"). So there is a
-chain for each Feedback, and one for any Feedback.
+Reports on segments are segments, too. MQGMO_COMPLETE_MSG joins reports with the same Feedback, but MQGMO_ALL_SEGMENTS_AVAILABLE
+"does not check the type of the report messages present" (IBM MQ, "MQGMO options"). So there is a chain for each Feedback value,
+and a chain for reports of any type.
 
-Not here: groups (``group.py``), what a report says (``reports/``).
+Groups are in ``group.py``, reports in ``reports/``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from sortedcontainers import SortedDict
 from mqembedded import constants as mq
 from mqembedded.messages.index import Index
 
-# In place of a Feedback, which has 32 bits: a message that is no report, and reports of any type.
+# Used in place of a 32-bit Feedback: for a message that is not a report, and for reports of any type.
 NO_REPORT = 1 << 32
 ANY_REPORT = 1 << 33
 
 
 class PhysicalMessage(Protocol):
-    """A message: ``key`` is its place in delivery order, ``feedback`` the Feedback of a report, else NO_REPORT."""
+    """A message: ``key`` is its place in delivery order; ``feedback`` is the Feedback of a report, or NO_REPORT."""
 
     @property
     def key(self) -> int: ...
@@ -51,16 +51,16 @@ def key_of(message: PhysicalMessage) -> int:
 
 
 class Chain(Generic[P]):
-    """Segments by their offsets, and the run of those that follow one another from offset 0.
+    """Segments by offset, and the run of segments that follow each other without a gap from offset 0.
 
-    If several segments have the same offset, the first in delivery order counts.
+    If several segments have the same offset, only the first in delivery order counts.
     """
 
     __slots__ = ("_by_offset", "_end", "_ended", "_run")
 
     def __init__(self) -> None:
         self._by_offset: Index[int, P] = Index()
-        # By ascending offset. The next segment begins at ``_end``, unless the run has the last one.
+        # The gapless segments by ascending offset. The next segment begins at ``_end``, if the last segment is not among them.
         self._run: dict[int, P] = {}
         self._end = 0
         self._ended = False
@@ -70,11 +70,11 @@ class Chain(Generic[P]):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all segments from offset 0 to the one flagged as last are there."""
+        """Whether all segments from offset 0 to the segment flagged as last are there."""
         return self._ended
 
     def segments(self) -> list[P]:
-        """Return the segments of the complete message by ascending offset; an empty list if one is missing."""
+        """Return the segments of the complete message by ascending offset, or an empty list if a segment is missing."""
         return list(self._run.values()) if self._ended else []
 
     def at(self, offset: int) -> Collection[P]:
@@ -82,7 +82,7 @@ class Chain(Generic[P]):
         return self._by_offset.all(offset)
 
     def first_at(self, offset: int) -> P | None:
-        """Return the segment with this offset that counts."""
+        """Return the segment that counts at this offset, or None."""
         return self._by_offset.first(offset)
 
     def add(self, segment: P) -> None:
@@ -99,7 +99,7 @@ class Chain(Generic[P]):
             self._follow_from(segment.offset)
 
     def _follow_from(self, offset: int) -> None:
-        """Extend or shorten the run after the first segment at this offset has changed or gone."""
+        """Update the run of segments after the first segment at this offset has changed or gone."""
         while offset in self._run:
             self._end, _ = self._run.popitem()
             self._ended = False
@@ -109,7 +109,7 @@ class Chain(Generic[P]):
             if segment.msg_flags & mq.MQMF_LAST_SEGMENT:
                 self._ended = True
             elif not segment.extent:
-                # Nothing can follow a segment of no bytes that is not the last one.
+                # An empty segment that is not flagged as last cannot be followed by another segment.
                 return
             self._run[self._end] = segment
             if not self._ended:
@@ -117,7 +117,7 @@ class Chain(Generic[P]):
 
 
 class Segments(Generic[P]):
-    """All segments with one GroupId and MsgSeqNumber: those of the message itself, and reports on it."""
+    """All segments with the same GroupId and MsgSeqNumber: the segments of the message itself, and reports on them."""
 
     __slots__ = ("_chains", "in_order")
 
@@ -148,7 +148,7 @@ class Segments(Generic[P]):
         return [segment for chain in chains for segment in chain.at(offset)]
 
     def first_at(self, offset: int) -> list[P | None]:
-        """Return the first segment with this offset in delivery order, of the message itself and of the reports."""
+        """Return the first segment at this offset in delivery order, for the message itself and for the reports."""
         return [self._chains[which].first_at(offset) for which in (NO_REPORT, ANY_REPORT) if which in self._chains]
 
     @property
@@ -161,9 +161,9 @@ class Segments(Generic[P]):
         return feedback in self._chains and self._chains[feedback].is_complete
 
     def joined(self, feedback: int) -> list[P]:
-        """Return the segments with this Feedback by ascending offset; an empty list if they are not complete.
+        """Return the segments with this Feedback by ascending offset, or an empty list if they are not complete.
 
-        ``feedback`` is NO_REPORT for the message itself; with ANY_REPORT the reports may be of different types.
+        ``feedback`` is NO_REPORT for the message itself. With ANY_REPORT, the reports can be of different types.
         """
         return self._chains[feedback].segments() if feedback in self._chains else []
 

@@ -1,12 +1,12 @@
-"""Messages on their way to another queue manager: their form on a transmission queue, and their form on a channel.
+"""Messages in transit to another queue manager: their form on a transmission queue, and their form on a channel.
 
 On a transmission queue a message has an MQXQH in front of its data. The MQXQH names the destination and contains the message's
-own descriptor, in version 1; the fields of version 2, for groups and segments, are in an MQMDE behind it. The outer descriptor
-belongs to the transmission. Its CorrelId is the name of the channel, as on SYSTEM.CLUSTER.TRANSMIT.QUEUE, or, outside clusters,
-the message's MsgId. Its ApplOriginData says how the message is bound; IBM MQ keeps that in a hidden place.
+own descriptor, in version 1; the fields of version 2, for groups and segments, are in an MQMDE after the MQXQH. The outer
+descriptor belongs to the transmission. Its CorrelId is the channel's name, as on SYSTEM.CLUSTER.TRANSMIT.QUEUE, or, outside
+clusters, the message's MsgId. Its ApplOriginData contains the message's binding, which IBM MQ keeps in a hidden place.
 
-Source: IBM MQ, "MQXQH", "Message descriptors of messages on transmission queues". Not here: channels (``channels/sender.py``),
-and messages that arrive (``channels/receiver.py``).
+Source: IBM MQ, "MQXQH", "Message descriptors of messages on transmission queues". ``channels/sender.py`` sends these messages,
+``channels/receiver.py`` receives them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FORMAT = slice(32, 40)
 
 
 class Bound(enum.Enum):
-    """How a message is bound to its instance; the value is written into ApplOriginData."""
+    """How a message is bound to its instance. ApplOriginData contains the value."""
 
     ON_OPEN = b"OPEN"
     ON_GROUP = b"GRP "
@@ -48,7 +48,7 @@ class Bound(enum.Enum):
 class Transmitted:
     """A message on a channel.
 
-    ``expiry`` is the remaining time in tenths of a second, or MQEI_UNLIMITED; ``properties`` are those from a message handle.
+    ``expiry`` is the remaining time in tenths of a second, or MQEI_UNLIMITED. ``properties`` came through a message handle.
     """
 
     queue_name: str
@@ -66,17 +66,17 @@ def to_transmit(
     """Return a message in its form on a transmission queue.
 
     Args:
-        message: the message in its form on its own queue; its place is kept.
+        message: the message in its form on its own queue. The result has the same place.
         queue: the transmission queue.
-        destination: names of queue and queue manager.
-        channel: name of the cluster channel; "" for a transmission queue that is in no cluster.
+        destination: the names of the final queue and its queue manager.
+        channel: the name of the cluster channel; "" for a transmission queue in no cluster.
         bound: how the message is bound to its instance.
-        identifier: a new one, for the MsgId of the transmission.
+        identifier: a new identifier for the transmission's MsgId.
     """
     md = MessageDescriptor(message.md)
     version_1, data = as_version_1(message.md, message.data, always=md.format == mq.MQFMT_MD_EXTENSION)
     header = _XQH.pack(b"XQH ", 1, name_field(destination[0]), name_field(destination[1]))
-    # Persistence, priority, expiry and context stay those of the message itself.
+    # Persistence, priority, expiry and context are those of the message itself.
     md.report, md.msg_type, md.feedback = mq.MQRO_NONE, mq.MQMT_DATAGRAM, mq.MQFB_NONE
     md.encoding, md.coded_char_set_id, md.format = mq.MQENC_NATIVE, mq.MQCCSI_DEFAULT, mq.MQFMT_XMIT_Q_HEADER
     md.msg_id, md.correl_id = identifier, channel.encode("latin-1").ljust(24) if channel else md.msg_id
@@ -99,7 +99,7 @@ def to_transmit(
 
 
 def is_transmission(message: Message) -> bool:
-    """Whether a channel can send this message. Applications may put anything on a transmission queue."""
+    """Whether a channel can send this message. Applications can put any message on a transmission queue."""
     if message.md[_FORMAT] != mq.MQFMT_XMIT_Q_HEADER or message.data[:4] != b"XQH ":
         return False
     try:
@@ -110,16 +110,16 @@ def is_transmission(message: Message) -> bool:
 
 
 def bound(message: Message) -> Bound:
-    """Return how a message on a transmission queue is bound."""
+    """Return how a message on a transmission queue is bound to an instance."""
     try:
         return Bound(message.md[_APPL_ORIGIN_DATA])
     except ValueError:
-        # Another program put it, so it stays at its instance.
+        # Another program has put the message, so the message stays bound to its instance.
         return Bound.ON_OPEN
 
 
 def opened(message: Message) -> Transmitted:
-    """Return the message that a transmission queue holds for another queue manager.
+    """Return a message on a transmission queue in its form on a channel.
 
     Raises:
         StructureError: a header in the message is malformed.
@@ -141,13 +141,13 @@ def _opened(data: bytes, properties: bytes, how: Bound, expiry: int) -> Transmit
     return Transmitted(text_field(queue_name), text_field(q_mgr_name), how, expiry, md, body, properties)
 
 
-# --- on a channel: the messages in their transmission form, one after the other
+# --- on a channel: a sequence of messages in their transmission form
 
 _ITEM = struct.Struct("<4siII")
 
 
 def encode(messages: Iterable[Message]) -> bytes:
-    """Return messages of a transmission queue as bytes."""
+    """Return messages of a transmission queue as bytes for a channel."""
     pieces = []
     for message in messages:
         left = opened(message).expiry
@@ -157,7 +157,7 @@ def encode(messages: Iterable[Message]) -> bytes:
 
 
 def decode(raw: bytes) -> Iterator[Transmitted]:
-    """Yield the messages; raises StructureError if the bytes are malformed."""
+    """Yield the messages that the bytes contain; raise StructureError if the bytes are malformed."""
     at = 0
     while at < len(raw):
         if at + _ITEM.size > len(raw):

@@ -1,8 +1,8 @@
-"""A unit of work: the messages that a connection has put and got, but not yet committed.
+"""A unit of work: the messages that a connection has put or got, but not yet committed.
 
-A connection has at most one. The first MQPUT or MQGET in syncpoint starts it; MQCMIT, MQBACK, MQDISC or the loss of the
-connection ends it. The unit of work also keeps the group and segment information that handles had before it, because MQBACK
-restores that (IBM MQ, "MQBACK", usage note 4). Not here: the disk.
+A connection has at most one unit of work. The first MQPUT or MQGET in syncpoint starts it. MQCMIT, MQBACK, MQDISC or the loss of
+the connection ends it. The unit of work also keeps the group and segment information that handles had at its start, because
+MQBACK restores this information (IBM MQ, "MQBACK", usage note 4).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mqembedded.messages.queue import Message, Queue
 
 @dataclass(slots=True)
 class UnitOfWork:
-    """Messages put (not yet available) and got (no longer available), in the order of the calls.
+    """The puts and gets of a unit of work, in the order of the calls. None of these messages is available.
 
     A ``doomed`` unit of work cannot be committed any more, because an asynchronous put in it has failed.
     """
@@ -28,40 +28,40 @@ class UnitOfWork:
     _size: int = 0
 
     def __len__(self) -> int:
-        """The number of messages for MAXUMSGS. A put counts once, even if the queue manager splits it into segments."""
+        """The number of messages that count for MAXUMSGS. A put counts once, even if it is split into segments."""
         return self._size
 
     def add_put(self, messages: list[Message]) -> None:
-        """Add the messages that one MQPUT put."""
+        """Add the messages that an MQPUT has put."""
         self.puts.extend(messages)
         self._size += 1
 
     def add_reports(self, reports: list[Message]) -> None:
-        """Add the reports that the queue manager made about these puts and gets; each counts as a put."""
+        """Add the reports that the queue manager has made about these puts and gets. Each report counts as a put."""
         for report in reports:
             report.queue.uncommitted_puts += 1
             self.add_put([report])
 
     def add_gets(self, messages: list[Message]) -> None:
-        """Add the messages that one MQGET got."""
+        """Add the messages that an MQGET has got."""
         self.gets.extend(messages)
         self._size += len(messages)
 
     def keep_state(self, handle: Handle, direction: Direction) -> None:
-        """Keep the handle's state before this unit of work changes it for the first time."""
+        """Save a handle's state before this unit of work changes it for the first time."""
         self._states.setdefault((handle, direction), handle.states[direction])
 
     def forget_state(self, handle: Handle, direction: Direction) -> None:
-        """Forget the kept state, because a call outside syncpoint has changed it; MQBACK must not undo that."""
+        """Forget a saved state, because a call outside syncpoint has changed the state and MQBACK must not undo that change."""
         self._states.pop((handle, direction), None)
 
     def restore_states(self) -> None:
-        """Restore the kept state of every handle."""
+        """Restore the saved state of every handle."""
         for (handle, direction), state in self._states.items():
             handle.states[direction] = state
 
     def queues(self) -> dict[Queue, tuple[list[Message], list[Message]]]:
-        """Return puts and gets by queue."""
+        """Return the puts and gets by queue."""
         by_queue: dict[Queue, tuple[list[Message], list[Message]]] = {}
         for message in self.puts:
             by_queue.setdefault(message.queue, ([], []))[0].append(message)

@@ -1,18 +1,18 @@
-"""The MQGETs that wait for messages of one queue, and which of them gets an arriving message.
+"""The MQGETs that wait at a queue. This module decides which of them gets a message that arrives.
 
-A waiting call does not look by itself. The thread that changes the queue lets the waiting calls look one by one, under the
-queue manager's lock. A call that finds a message is woken; the others sleep on. So each message goes to one call, and no call
-is woken in vain.
+A waiting call does not look for messages itself. The thread that changes the queue lets the waiting calls look one by one, under
+the queue manager's lock. This thread wakes each call that finds a message. The other calls continue to sleep. So each message
+goes to one call, and no call is woken in vain.
 
-There are three turns: first all calls that browse without a lock, which share the messages; then calls for certain messages;
-then calls for any message. Within a turn the call that waits longest comes first. IBM MQ promises the order of the last two
-turns ("attempts to give priority") and no order within them (IBM MQ, "MQGMO options"). The turn of browsers is not documented;
-here they come first.
+There are three turns. The first turn is for calls that browse without a lock, because they can share a message. The second turn
+is for calls that want specific messages, the third for calls that take any message. Within a turn, the call that has waited
+longest comes first. IBM MQ documents the order of the last two turns ("attempts to give priority") and no order within them (IBM
+MQ, "MQGMO options"). The turn of browsing calls is not documented.
 
-Each call says what it waits for (``Wanted``), and only calls that could get one of the new messages look. Of calls that want
-the same, the first one looks: if it finds nothing, the others would find nothing either.
+Each call has a description of what it waits for (``Wanted``). Only calls that could get one of the new messages look. If calls
+have equal descriptions, only the first looks: if it finds no message, the other calls would find none either.
 
-Not here: what a call looks for (``calls/get_call.py``), how a connection sleeps (``answer.Waiter``).
+``calls/get_call.py`` looks for messages. ``answer.Waiter`` lets a connection sleep.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 Found = TypeVar("Found")
-# The name of a field and its value.
+# The name and the value of a field.
 Identifier: TypeAlias = "tuple[str, Hashable]"
 _numbers = itertools.count()
 
 
 class Turn(enum.IntEnum):
-    """The turn of a waiting call among others."""
+    """The turn in which a waiting call looks."""
 
     BROWSE = 0
     SPECIFIC = 1
@@ -40,11 +40,11 @@ class Turn(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a call waits for. Calls with equal values find the same, so it does not matter which of them looks.
+    """What a call waits for. Calls with equal values find the same messages, so any of them can look.
 
     Attributes:
         turn: the turn in which the call looks.
-        identifier: a field, and its value in every message that the call may get; None for a call that may get any message.
+        identifier: a field, and its value in every message that the call can get; None for a call that can get any message.
         whole: whether the whole group or logical message must be available.
         what: all other criteria of the call.
     """
@@ -56,10 +56,10 @@ class Wanted:
 
 
 class WaitingCall(Generic[Found]):
-    """One call that waits.
+    """A call that waits for a message.
 
-    ``look`` returns its find, or None, or raises. ``wake`` is called as soon as there is an outcome: the find, or the
-    exception. An outcome never changes. ``rank`` orders calls by turn, and within a turn by the time that they have waited.
+    ``look`` returns what it finds, or None, or raises. A find or an exception is the call's outcome, which never changes.
+    ``wake`` is then called. ``rank`` orders calls by turn, and within a turn by waiting time.
     """
 
     __slots__ = ("_look", "_looks", "_wake", "outcome", "rank")
@@ -72,14 +72,14 @@ class WaitingCall(Generic[Found]):
         self.outcome: Found | Exception | None = None
 
     def look_again(self) -> None:
-        """Look once more, unless there is an outcome, or the call is just looking and has made the change itself."""
+        """Look again, except if there is an outcome, or if the call itself is looking and has made the change."""
         if self.outcome is not None or self._looks:
             return
         self._looks = True
         try:
             self.outcome = self._look()
         except Exception as error:
-            # The waiting call fails with this error, not the call that changed the queue.
+            # The waiting call fails with this error. The call that changed the queue does not fail.
             self.outcome = error
         finally:
             self._looks = False
@@ -87,12 +87,12 @@ class WaitingCall(Generic[Found]):
             self._wake()
 
 
-# Calls that want the same, the longest waiting first.
+# Calls with equal ``Wanted``, the call that has waited longest first.
 _Alike: TypeAlias = "dict[WaitingCall[Any], None]"
 
 
 class WaitingCalls:
-    """The calls that wait at one queue. All methods are called under the queue manager's lock."""
+    """The calls that wait at a queue. Callers hold the queue manager's lock."""
 
     def __init__(self) -> None:
         self._calls: dict[WaitingCall[Any], tuple[Wanted, ...]] = {}
@@ -104,11 +104,11 @@ class WaitingCalls:
 
     @property
     def want_whole(self) -> bool:
-        """Whether a call waits for a whole group or logical message."""
+        """Whether any call waits for a whole group or logical message."""
         return self._wanting_whole > 0
 
     def add(self, call: WaitingCall[Any], *wanted: Wanted) -> None:
-        """Let a call wait for each of the given things."""
+        """Add a call that waits for any of these wanted messages."""
         self._calls[call] = wanted
         for each in wanted:
             self._alike.setdefault((each.whole, each.identifier), {}).setdefault(each, {})[call] = None
@@ -127,22 +127,22 @@ class WaitingCalls:
                     del self._alike[place]
 
     def look_again(self) -> None:
-        """Let each call look again, one after the other in their turns. Call it after a change that may concern any of them."""
+        """Let every call look again, in turn. Call this after a change that could concern any call."""
         for call in sorted(self._calls, key=lambda call: call.rank):
             call.look_again()
             if call.outcome is not None:
                 self.discard(call)
 
     def look_for(self, identifiers: Iterable[Identifier], of_whole: Iterable[Identifier] = ()) -> None:
-        """Let each call that could get one of the new messages look again, one after the other in their turns.
+        """Let each call that could get one of the new messages look again, in turn.
 
         Args:
-            identifiers: those of the new messages.
-            of_whole: those of messages whose group or logical message is now complete.
+            identifiers: the identifiers of the new messages.
+            of_whole: the identifiers of messages whose group or logical message is now complete.
         """
         places: set[tuple[bool, Identifier | None]] = {(False, one) for one in identifiers}
         places.update((True, one) for one in of_whole)
-        # A call for any message may get each of them.
+        # A call for any message can get each new message.
         places.update({(whole, None) for whole, _ in places})
         turns: list[tuple[tuple[Turn, int], int, WaitingCall[Any], _Alike]] = []
         for place in self._alike.keys() & places:
@@ -154,7 +154,7 @@ class WaitingCalls:
             _, number, call, alike = heapq.heappop(turns)
             call.look_again()
             if call.outcome is None:
-                # The calls behind it want the same.
+                # The calls after this call want the same messages.
                 continue
             self.discard(call)
             following = next(iter(alike), None)

@@ -1,1 +1,1 @@
-"""Definitions: attributes of queues and other objects, objects other than queues, authority records."""
+"""Attributes of queues and of other objects, the objects other than queues, and authority records."""

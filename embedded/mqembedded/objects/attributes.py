@@ -1,9 +1,9 @@
 """Attributes of queues: MQSC keyword, selector, default, and values.
 
-One table serves MQSC, PCF, MQINQ and MQSET. Every attribute is stored and can be inquired as on IBM MQ; those without any other
-effect are in ``WITHOUT_EFFECT`` of ``kinds.py``. Not here: MQSC syntax (``admin/mqsc.py``).
+One table serves MQSC, PCF, MQINQ and MQSET. Every attribute is stored and can be inquired as on IBM MQ. ``WITHOUT_EFFECT`` in
+``kinds.py`` lists the attributes that have no other effect. ``admin/mqsc.py`` parses MQSC.
 
-Source: IBM MQ, "Attributes for queues" and "DEFINE QLOCAL" and its siblings.
+Source: IBM MQ, "Attributes for queues", "DEFINE QLOCAL" and the pages of other queue types.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _ON_OFF_Q_MGR = {"QMGR": pcf.MQMON_Q_MGR, "OFF": 0, "ON": 1}
 LOCAL, MODEL, ALIAS, REMOTE = mq.MQQT_LOCAL, mq.MQQT_MODEL, mq.MQQT_ALIAS, mq.MQQT_REMOTE
 _STORING = frozenset({LOCAL, MODEL})
 _ALL = frozenset({LOCAL, MODEL, ALIAS})
-# Types that have instances in a cluster, and types that have default options for puts.
+# The queue types that can be in a cluster, and the queue types that have default put options.
 _DEFINED = frozenset({LOCAL, ALIAS, REMOTE})
 _FOR_PUTS = _ALL | {REMOTE}
 TYPE_NAMES = {LOCAL: "QLOCAL", MODEL: "QMODEL", ALIAS: "QALIAS", REMOTE: "QREMOTE"}
-# DEFINE without LIKE takes the other attributes from these objects, which a site may have altered (IBM MQ, "DEFINE QLOCAL").
+# DEFINE without LIKE takes missing attributes from these objects, which a site can alter (IBM MQ, "DEFINE QLOCAL").
 DEFAULT_QUEUES = {
     LOCAL: "SYSTEM.DEFAULT.LOCAL.QUEUE",
     MODEL: "SYSTEM.DEFAULT.MODEL.QUEUE",
@@ -40,11 +40,11 @@ _CUSTOM_CAP = re.compile(r"\bCAPEXPRY\(\s*([1-9]\d*)\s*\)")
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One attribute.
+    """An attribute of a queue or of another object.
 
-    ``keywords`` maps words of MQSC to numbers. No other number is allowed, unless the attribute takes a ``number_too``. ``low``
-    and ``high`` bound a number. ``length`` is that of a character attribute in MQINQ, 0 for an integer. ``types`` are the queue
-    types that have the attribute. An attribute of ``many`` words is kept as text, with commas; PCF has a list of numbers.
+    ``keywords`` maps MQSC words to numbers. If an attribute has keywords, other numbers are allowed only with ``number_too``.
+    ``low`` and ``high`` limit a number. ``length`` is a character attribute's length in MQINQ, or 0 for an integer. ``types`` are
+    the queue types that have the attribute. A value of ``many`` words is stored as text with commas. In PCF it is a list.
     """
 
     selector: int
@@ -60,7 +60,7 @@ class Attribute:
     many: bool = False
 
     def problem(self, value: object) -> str:
-        """Return a sentence about what is wrong with a value; "" if the value is allowed."""
+        """Return a sentence that explains what is wrong with a value, or "" if the value is allowed."""
         if self.length:
             if not isinstance(value, str):
                 return f"{self.keyword} takes characters"
@@ -80,9 +80,9 @@ class Attribute:
         return ""
 
     def value_of(self, text: str) -> Value:
-        """Return the value of an MQSC parameter; raises ValueError with a sentence about what is wrong."""
+        """Return the value of an MQSC parameter. Raises ValueError with a sentence that explains what is wrong."""
         if self.length:
-            # Blanks alone mean no value, as in BOQNAME(' ').
+            # A text of blanks means no value, as in BOQNAME(' ').
             value: Value = text if text.strip(" ") else ""
         elif text in self.keywords:
             return self.keywords[text]
@@ -97,16 +97,16 @@ class Attribute:
         return value
 
     def numbers(self, words: object) -> list[int]:
-        """Return the numbers of an attribute of many words."""
+        """Return the numbers for an attribute's words."""
         return [self.keywords[word] for word in str(words).split(",")]
 
     def words(self, numbers: Iterable[object]) -> str:
-        """Return the words for these numbers; a number without a word, which is not allowed, is returned as digits."""
+        """Return the words for these numbers. A number without a word is not allowed, and is returned as digits."""
         known = {number: word for word, number in self.keywords.items()}
         return ",".join(known.get(number, str(number)) if isinstance(number, int) else "" for number in numbers)
 
     def in_words(self, value: object) -> str:
-        """Return the attribute with a value in MQSC."""
+        """Return the attribute with this value as MQSC text."""
         if isinstance(value, tuple):
             words = self.words(value).split(",") if self.many else [str(item).rstrip() for item in value]
             return f"{self.keyword}({', '.join(words)})"
@@ -277,15 +277,15 @@ COMPUTED_CHARACTER_LENGTHS = {
 
 
 def supplied_values(queue_type: int) -> dict[int, Value]:
-    """Return the attributes of the supplied default object of this type, by selector."""
+    """Return the attributes of the default object that IBM MQ supplies for this queue type, by selector."""
     return {attribute.selector: attribute.default for attribute in QUEUE_ATTRIBUTES if queue_type in attribute.types}
 
 
 def cap_on_expiry(values: Mapping[int, Value]) -> int | None:
-    """Return the limit of Expiry for messages put through a queue, in tenths of a second; None if there is none.
+    """Return the limit of Expiry for messages put through a queue, in tenths of a second, or None if there is no limit.
 
-    The word in CUSTOM, which every release knows, comes before the attribute of 9.3.1 and later (IBM MQ, "Enforcing lower
-    expiration times").
+    CAPEXPRY in CUSTOM, which every release knows, takes precedence over the attribute of 9.3.1 and later (IBM MQ, "Enforcing
+    lower expiration times").
     """
     custom = _CUSTOM_CAP.search(str(values.get(mq.MQCA_CUSTOM, "")))
     if custom:
@@ -296,6 +296,6 @@ def cap_on_expiry(values: Mapping[int, Value]) -> int | None:
 
 
 def character_length(selector: int) -> int:
-    """Return the length of a character attribute in MQINQ; 0 for an unknown selector."""
+    """Return a character attribute's length in MQINQ, or 0 for an unknown selector."""
     attribute = BY_SELECTOR.get(selector)
     return attribute.length if attribute else COMPUTED_CHARACTER_LENGTHS.get(selector, 0)

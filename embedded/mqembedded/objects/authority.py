@@ -1,12 +1,11 @@
-"""Authority records: what users may do with objects.
+"""Authority records: what users are allowed to do with objects.
 
 A record gives authorities to one entity (a principal or a group), for the objects of one type whose names match a profile. If
-several profiles of an entity match an object, only the most specific one counts. A user has the authorities of its principal
-and of all its groups together. Not here: the authorities that a call needs (``calls/permission.py``), the form of commands
-(``admin/commands/authority.py``).
+several profiles of an entity match an object, only the most specific profile counts. A user has the authorities of its principal
+and of all its groups together. ``calls/permission.py`` has the authorities that calls need.
 
-Source: IBM MQ, "Using OAM generic profiles", "Profile priorities", "SET AUTHREC", "setmqaut". Unverified: that the most
-specific profile is chosen for each entity separately; which authorities ALLMQI and ALLADM are for each type of object.
+Source: IBM MQ, "Using OAM generic profiles", "Profile priorities", "SET AUTHREC", "setmqaut". Unverified: IBM MQ chooses the most
+specific profile for each entity separately; ALLMQI and ALLADM mean the authorities below.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from functools import cache
 
 from mqembedded.store.store import Store
 
-# The user of the queue manager, and the group of administrators. Both may do everything.
+# The user of the queue manager, and the group of administrators. Both are allowed to do everything.
 ADMINISTRATOR = "mqm"
-# The groups of the users in IBM's developer container.
+# The users of IBM's developer container and their groups.
 _GROUPS = {"app": ("mqclient",), "admin": (ADMINISTRATOR,)}
 Q_MGR_PROFILE = "SELF"
 
-# MQSC's words for authorities, in the order of MQAUTH_* from 1 on.
+# The MQSC words for authorities. Their order is that of MQAUTH_*, from 1 on.
 WORDS = tuple(
     (
         "ALTUSR BROWSE CHG CLR CONNECT CRT DLT DSP GET INQ PUT PASSALL PASSID SET "
@@ -65,7 +64,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, order=True)
 class RecordKey:
-    """The key of a record: an entity, a type of object and a profile."""
+    """The key of an authority record: an entity, an object type and a profile."""
 
     object_type: str
     profile: str
@@ -73,15 +72,15 @@ class RecordKey:
 
 
 def applicable(object_type: str) -> frozenset[str]:
-    """Return the authorities that exist for objects of a type."""
+    """Return the authorities that exist for an object type."""
     return frozenset(f"{_MQI[object_type]} {_ADMIN[object_type]} CRT".split())
 
 
 def meant_by(object_type: str, words: Iterable[str]) -> frozenset[str]:
-    """Return the authorities that these words of MQSC stand for. ALL and ALLADM do not include CRT (IBM MQ, "CMQZC").
+    """Return the authorities that these MQSC words mean. ALL and ALLADM do not include CRT (IBM MQ, "CMQZC").
 
     Raises:
-        ValueError: there is no such authority for objects of this type.
+        ValueError: objects of this type have no such authority.
     """
     together = {
         "NONE": frozenset[str](),
@@ -98,27 +97,27 @@ def meant_by(object_type: str, words: Iterable[str]) -> frozenset[str]:
 
 
 def _primary_group(user: str) -> str:
-    """Return the primary group of a user. Linux makes one with the user's name."""
+    """Return a user's primary group. By default Linux creates a group with the user's name."""
     return _GROUPS.get(user, (user,))[0]
 
 
 def entities_of(user: str) -> tuple[Entity, ...]:
-    """Return the entities of a user: the principal and its groups."""
+    """Return a user's entities: the principal and the groups."""
     return (Entity("PRINCIPAL", user), *(Entity("GROUP", group) for group in _GROUPS.get(user, ())))
 
 
 def is_administrator(user: str) -> bool:
-    """Whether a user may do everything, whatever the records say."""
+    """Whether a user is allowed to do everything, whatever the records say."""
     return user == ADMINISTRATOR or ADMINISTRATOR in _GROUPS.get(user, ())
 
 
 def fits(profile: str, name: str) -> bool:
-    """Whether a profile matches the name of an object."""
+    """Whether a profile matches an object's name."""
     return bool(_pattern(profile).fullmatch(name))
 
 
 def is_valid(profile: str) -> bool:
-    """Whether ``**`` is in a profile once at most, as a whole qualifier."""
+    """Whether a profile contains ``**`` at most once, and only as a whole qualifier."""
     return profile.count("**") == profile.split(".").count("**") <= 1
 
 
@@ -128,16 +127,16 @@ def _is_generic(profile: str) -> bool:
 
 @cache
 def _pattern(profile: str) -> re.Pattern[str]:
-    """``?`` matches a character, ``*`` a qualifier or the rest of one, ``**`` any number of qualifiers, even none.
+    """Return the regular expression for a profile, which must be valid (``is_valid``).
 
-    The profile must be valid (``is_valid``).
+    ``?`` matches a character, ``*`` a qualifier or the rest of a qualifier, ``**`` any number of qualifiers, even none.
     """
     pattern = ""
     qualifiers = profile.split(".")
     for number, qualifier in enumerate(qualifiers):
         first, last = number == 0, number == len(qualifiers) - 1
         if qualifier == "**":
-            # With the dot before the qualifiers or, for the first ones, the dot behind them.
+            # The expression includes the dot before the qualifiers, or after them if they come first.
             pattern += ".*" if first and last else r"(?:.*\.)?" if first else r"(?:\..*)?"
             continue
         if not first and not (number == 1 and qualifiers[0] == "**"):
@@ -148,9 +147,9 @@ def _pattern(profile: str) -> re.Pattern[str]:
 
 
 def starred(parts: Sequence[str], run: str) -> str:
-    """Return the expression for ``parts`` with an asterisk between them, which matches a ``run``.
+    """Return the expression for ``parts`` with an asterisk between them. The asterisk matches the expression ``run``.
 
-    Each part but the last matches at its first place only. Otherwise all combinations of places would be tried.
+    Each part except the last matches only at its first place, so that the match does not try all combinations of places.
     """
     first, *middle = parts
     last = f"{run}{middle.pop()}" if middle else ""
@@ -158,36 +157,36 @@ def starred(parts: Sequence[str], run: str) -> str:
 
 
 def specificity(profile: str) -> tuple[int, ...]:
-    """Return a sort key, which is lower for a more specific profile.
+    """Return a sort key that is lower for a more specific profile.
 
-    Profiles are compared from left to right. The order is: a character, ``?``, ``*``, ``**``.
+    Profiles are compared from left to right. A character is more specific than ``?``, then come ``*`` and ``**``.
     """
     return tuple({"?": 1, "*": 2, "**": 3}.get(part, 0) for part in re.findall(r"\*\*|.", profile))
 
 
 class Authorities:
-    """The authority records of one queue manager. Called under its lock."""
+    """The authority records of a queue manager. Callers hold the queue manager's lock."""
 
     def __init__(self, store: Store, *, of_groups: bool = False) -> None:
-        """``of_groups``: authorities for a principal go to its primary group (IBM MQ, "Installable services")."""
+        """Load the records. ``of_groups`` gives a user's authorities to the primary group (IBM MQ, "Installable services")."""
         self._store = store
         self._of_groups = of_groups
         self._records: dict[RecordKey, frozenset[str]] = {}
-        # The records of each profile. Then the records with generic profiles, by type of object and entity.
+        # The authorities in each record. Then the records with generic profiles, by object type and entity.
         self._by_profile: dict[tuple[str, str], set[RecordKey]] = {}
         self._generic: dict[tuple[str, Entity], set[RecordKey]] = {}
         for object_type, profile, kind, name, words in store.authorities():
             self._note(RecordKey(object_type, profile, Entity(kind, name)), frozenset(words.split()))
 
     def records(self) -> list[tuple[RecordKey, frozenset[str]]]:
-        """Return all records in order."""
+        """Return all records, sorted by their keys."""
         return sorted(self._records.items())
 
     def change(self, key: RecordKey, add: Iterable[str], remove: Iterable[str]) -> None:
-        """Add authorities to a record, then remove some. The record then exists, even if it is empty.
+        """Add authorities to a record, then remove others from it. The record then exists, even if it is empty.
 
         Raises:
-            ValueError: there is no such authority for objects of this type.
+            ValueError: objects of this type have no such authority.
         """
         key = self._kept_as(key)
         before = self._records.get(key, frozenset())
@@ -202,7 +201,7 @@ class Authorities:
         return self._records.pop(key, None) is not None
 
     def created(self, user: str, object_type: str, name: str) -> None:
-        """Give the user who has created an object all authorities for it."""
+        """Give a user all authorities for an object that the user has created."""
         if not is_administrator(user):
             key = self._kept_as(RecordKey(object_type, name, Entity("PRINCIPAL", user)))
             self._keep(key, meant_by(object_type, ["ALL"]))
@@ -212,18 +211,18 @@ class Authorities:
         return replace(key, entity=Entity("GROUP", _primary_group(key.entity.name))) if is_group else key
 
     def forget(self, object_type: str, name: str) -> None:
-        """Delete the records of a deleted object; records with generic profiles stay."""
+        """Delete the records of a deleted object, except records with generic profiles."""
         for key in self._by_profile.pop((object_type, name), set()):
             self.delete(key)
 
     def of(self, user: str, object_type: str, name: str) -> frozenset[str]:
-        """Return the authorities of a user for an object."""
+        """Return a user's authorities for an object."""
         if is_administrator(user):
             return applicable(object_type)
         return frozenset().union(*(self._of_entity(entity, object_type, name) for entity in self.entities_of(user)))
 
     def entities_of(self, user: str) -> tuple[Entity, ...]:
-        """Return the entities of a user that can have records."""
+        """Return the entities of a user for which there can be records."""
         own = Entity("GROUP", _primary_group(user))
         return tuple(dict.fromkeys((*entities_of(user), *([own] if self._of_groups else ()))))
 

@@ -1,4 +1,4 @@
-"""A queue that holds no messages: a model, an alias, or the definition of a remote queue."""
+"""A queue that has no messages: a model, an alias, or the definition of a remote queue."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mqembedded.objects.attributes import Value
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A model, alias or remote queue: attributes only."""
+    """A model, alias or remote queue, which has only attributes."""
 
     name: str
     type: int

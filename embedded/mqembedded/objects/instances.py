@@ -1,4 +1,4 @@
-"""Values that the queue managers of a cluster exchange: their addresses and cluster queues."""
+"""Data that the queue managers of a cluster exchange: their addresses and cluster queues."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ADVERTISED = (
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One instance of a cluster queue: its name, type and attributes, and the queue manager that hosts it."""
+    """An instance of a cluster queue: its name, type and attributes, and the queue manager that hosts it."""
 
     queue_name: str
     type: int
@@ -38,13 +38,13 @@ class Instance:
 
     @property
     def put_enabled(self) -> bool:
-        """Whether applications may put to it."""
+        """Whether applications can put messages to the instance."""
         return self.values[mq.MQIA_INHIBIT_PUT] == mq.MQQA_PUT_ALLOWED
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A queue manager of the cluster, by its latest description of itself."""
+    """A queue manager of the cluster, as it last described itself."""
 
     q_mgr_name: str
     identifier: str

@@ -1,7 +1,7 @@
-"""Attributes of other objects than queues: queue manager, channels, namelists, processes, authentication information, topics.
+"""Attributes of objects other than queues: queue manager, channels, namelists, processes, authentication information, topics.
 
-The tables have the same form as the one for queues in ``attributes.py``. Most attributes are stored and can be inquired,
-without any other effect: ``WITHOUT_EFFECT``.
+The tables have the same form as the table for queues in ``attributes.py``. Most attributes are stored and can be inquired, but
+have no other effect. ``WITHOUT_EFFECT`` lists them.
 
 Source: IBM MQ, "ALTER QMGR", "DEFINE CHANNEL" (SVRCONN), "DEFINE NAMELIST", "DEFINE PROCESS", "DEFINE AUTHINFO", "DEFINE TOPIC".
 """
@@ -23,7 +23,7 @@ _COMPRESSIONS = {"NONE": 0, "RLE": 1, "ZLIBFAST": 2, "ZLIBHIGH": 4, "LZ4FAST": 1
 _LONGEST_WORDS = 64
 _RECORDING = {"DISABLED": 0, "QUEUE": 1, "MSG": 2}
 DEFAULT_AUTH_INFO = "SYSTEM.DEFAULT.AUTHINFO.IDPWOS"
-# The name in IBM's developer container.
+# The authentication information object has this name in IBM's developer container.
 DEFAULT_DEAD_LETTER_Q = "DEV.DEAD.LETTER.QUEUE"
 
 
@@ -80,9 +80,10 @@ Q_MGR_ATTRIBUTES: tuple[Attribute, ...] = (
     ),
     _word(mq.MQIA_CLWL_USEQ, "CLWLUSEQ", mq.MQCLWL_USEQ_LOCAL, {"LOCAL": 0, "ANY": 1}),
     _number(mq.MQIA_TRIGGER_INTERVAL, "TRIGINT", 999_999_999),
-    # Stored as it is set. MQINQ always returns "disabled" (calls/inquiring.py), because records are not enforced.
+    # The attribute is stored as it is set, but MQINQ always returns "disabled" (calls/inquiring.py), because records are not
+    # enforced.
     _word(pcf.MQIA_CHLAUTH_RECORDS, "CHLAUTH", pcf.MQCHLA_DISABLED, _EVENT),
-    # There is no TLS: these are stored and change nothing.
+    # These are stored, but have no effect, because there is no TLS.
     _text(pcf.MQCA_SSL_KEY_REPOSITORY, "SSLKEYR", mq.MQ_SSL_KEY_REPOSITORY_LENGTH),
     _text(pcf.MQCA_CERT_LABEL, "CERTLABL", mq.MQ_CERT_LABEL_LENGTH),
     _text(pcf.MQCA_SSL_CRL_NAMELIST, "SSLCRLNL", mq.MQ_NAMELIST_NAME_LENGTH),
@@ -235,7 +236,7 @@ _DELIVERY = {
     "ALLAVAIL": pcf.MQDLV_ALL_AVAIL,
 }
 _SCOPE = {"ASPARENT": pcf.MQSCOPE_AS_PARENT, "ALL": pcf.MQSCOPE_ALL, "QMGR": pcf.MQSCOPE_QMGR}
-# By default every attribute has the parent's value, if it can; pubsub/topic.py finds the parent.
+# By default an attribute has the parent's value, if the attribute allows that. pubsub/topic.py finds the parent.
 TOPIC_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(mq.MQCA_TOPIC_STRING, "TOPICSTR", mq.MQ_TOPIC_STR_LENGTH),
     _text(mq.MQCA_TOPIC_DESC, "DESCR", mq.MQ_TOPIC_DESC_LENGTH),
@@ -270,7 +271,7 @@ TOPIC_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(mq.MQCA_CUSTOM, "CUSTOM", mq.MQ_CUSTOM_LENGTH),
 )
 
-# The attributes of DEFINE SUB except for DESTCORL, a byte string. Selectors are PCF's parameter identifiers.
+# The attributes of DEFINE SUB, except DESTCORL, which is a byte string. Selectors are PCF's parameter identifiers.
 SUBSCRIPTION_ATTRIBUTES: tuple[Attribute, ...] = (
     _text(mq.MQCA_TOPIC_STRING, "TOPICSTR", mq.MQ_TOPIC_STR_LENGTH),
     _text(mq.MQCA_TOPIC_NAME, "TOPICOBJ", mq.MQ_TOPIC_NAME_LENGTH),
@@ -305,8 +306,8 @@ ATTRIBUTES: dict[Kind, tuple[Attribute, ...]] = {
     Kind.TOPIC: TOPIC_ATTRIBUTES,
 }
 
-# Attributes that have an effect on IBM MQ, but none here. They are kept and shown; where they are set, the log says so at the
-# start.
+# Attributes that have an effect on IBM MQ, but no effect here. They are stored and shown. If any are set, the log warns of them
+# at the start.
 WITHOUT_EFFECT: dict[str, frozenset[str]] = {
     "QUEUE": frozenset(
         "ACCTQ CLCHNAME CLUSNL DEFREADA DISTL HARDENBO IMGRCOVQ INITQ MAXFSIZE MONQ NPMCLASS PROCESS QDEPTHHI QDEPTHLO QDPHIEV "
@@ -323,12 +324,12 @@ WITHOUT_EFFECT: dict[str, frozenset[str]] = {
         "CAPEXPRY CLROUTE CLUSTER COMMINFO DEFPRESP MCAST PROXYSUB PUBSCOPE SUBSCOPE USEDLQ WILDCARD".split()
     ),
 }
-# The attributes of many words, by selector.
+# The attributes whose values are several words, by selector.
 BY_LIST = {attribute.selector: attribute for attribute in Q_MGR_ATTRIBUTES + CHANNEL_ATTRIBUTES if attribute.many}
 
 
 def defaults(attributes: tuple[Attribute, ...]) -> dict[int, Value]:
-    """Return the values of a new object, by selector."""
+    """Return the attributes of a new object, by selector."""
     return {attribute.selector: attribute.default for attribute in attributes}
 
 

@@ -1,7 +1,6 @@
-"""Objects other than queues: channels, namelists, processes, authentication information, topics; the catalogue's error.
+"""Objects other than queues (channels, namelists, processes, authentication information, topics), and ``CatalogueError``.
 
-These objects have names and attributes only. Not here: queues (``catalogue.py``), the form of commands
-(``admin/mqsc_commands.py``, ``admin/commands/``).
+These objects have only names and attributes. ``catalogue.py`` has the queues. ``admin/`` reads and answers the commands.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ BASE_TOPIC = "SYSTEM.BASE.TOPIC"
 _WITHOUT_TOPIC_STRING = frozenset({BASE_TOPIC, "SYSTEM.DEFAULT.TOPIC"})
 _MOST_NAMES = 256
 
-# As ``DEFAULT_QUEUES`` for queues.
+# The default objects, as ``DEFAULT_QUEUES`` has them for queues.
 _DEFAULT_OBJECTS = {
     Kind.CHANNEL: "SYSTEM.DEF.SVRCONN",
     Kind.NAMELIST: "SYSTEM.DEFAULT.NAMELIST",
@@ -58,9 +57,9 @@ _REASONS = {
 
 
 class CatalogueError(Exception):
-    """The catalogue refuses a request.
+    """The catalogue has refused a request.
 
-    ``reason`` is the reason code of the MQI or PCF; ``selector`` is the wrong attribute, or 0; the text explains it.
+    ``reason`` is the reason code of the MQI or PCF. ``selector`` is the wrong attribute, or 0. The text explains the error.
     """
 
     def __init__(self, reason: int, why: str = "", selector: int = 0) -> None:
@@ -70,7 +69,7 @@ class CatalogueError(Exception):
 
 
 class Objects:
-    """The objects of one queue manager that are not queues, by kind and name."""
+    """The objects of a queue manager that are not queues, by kind and name."""
 
     def __init__(self, store: Store, authorities: Authorities) -> None:
         self._store = store
@@ -81,7 +80,7 @@ class Objects:
         self._objects[Kind.AUTH_INFO][DEFAULT_AUTH_INFO] = _fresh(Kind.AUTH_INFO)
         for kind, name, values in store.other_objects():
             self._objects[Kind(kind)][name] = {**_fresh(Kind(kind)), **values}
-        # Names of topic objects by their topic strings.
+        # The names of topic objects, by topic string.
         self._topics = {str(made[mq.MQCA_TOPIC_STRING]): name for name, made in self._objects[Kind.TOPIC].items()}
 
     def of(self, kind: Kind) -> Mapping[str, ObjectValues]:
@@ -89,14 +88,14 @@ class Objects:
         return self._objects[kind]
 
     def get(self, kind: Kind, name: str) -> ObjectValues:
-        """Return an object's attributes; raises CatalogueError if there is no object of this name."""
+        """Return an object's attributes; raise CatalogueError if there is no object with this name."""
         found = self._objects[kind].get(name)
         if found is None:
             raise CatalogueError(_REASONS[kind][0], f"there is no {kind.value} {name}")
         return found
 
     def topic_with(self, topic_string: str) -> str | None:
-        """Return the name of the topic object with this topic string."""
+        """Return the name of the topic object with this topic string, or None."""
         return self._topics.get(topic_string)
 
     def define(
@@ -108,9 +107,9 @@ class Objects:
         like: str | None = None,
         replace: bool = False,
     ) -> None:
-        """Define an object. Attributes that are not given are taken from ``like``, or from the default object of its kind.
+        """Define an object. Raises CatalogueError.
 
-        Raises CatalogueError.
+        Missing attributes come from ``like``, or from the default object of its kind.
         """
         if not (_CHANNEL_NAME if kind is Kind.CHANNEL else OBJECT_NAME).fullmatch(name):
             raise CatalogueError(_REASONS[kind][2], f"{name!r} is not a legal name of a {kind.value}")
@@ -125,13 +124,13 @@ class Objects:
         self._put(kind, name, made)
 
     def alter(self, kind: Kind, name: str, values: Mapping[int, ObjectValue]) -> None:
-        """Change attributes of an object; raises CatalogueError."""
+        """Change attributes of an object. Raises CatalogueError."""
         if kind is Kind.TOPIC and mq.MQCA_TOPIC_STRING in values:
             check_same_topic_string(self.get(kind, name), values)
         self._put(kind, name, {**self.get(kind, name), **_checked(kind, values)})
 
     def delete(self, kind: Kind, name: str) -> None:
-        """Delete an object; raises CatalogueError. Connections through a deleted channel continue."""
+        """Delete an object. Raises CatalogueError. Connections through a deleted channel continue."""
         self.get(kind, name)
         if kind is Kind.TOPIC and name == BASE_TOPIC:
             raise CatalogueError(mq.MQRC_OBJECT_IN_USE, f"{name} is the root of all topics")
@@ -142,7 +141,7 @@ class Objects:
         self._authorities.forget(kind.value.upper(), name)
 
     def _check_topic_string(self, name: str, made: ObjectValues) -> None:
-        """Raise CatalogueError unless the topic string of a new topic object is legal, and no other topic object has it."""
+        """Raise CatalogueError if the topic string of a new topic object is illegal, or another topic object has it."""
         topic_string = str(made[mq.MQCA_TOPIC_STRING])
         existing = self._objects[Kind.TOPIC].get(name)
         if existing is not None:
@@ -194,14 +193,14 @@ def _check_names(value: ObjectValue) -> None:
 
 
 def check_same_topic_string(topic: ObjectValues, values: Mapping[int, ObjectValue]) -> None:
-    """Raise CatalogueError if the topic string of a topic object would change; that is not allowed."""
+    """Raise CatalogueError if a command would change the topic string of a topic object, which is not allowed."""
     if values[mq.MQCA_TOPIC_STRING] != topic[mq.MQCA_TOPIC_STRING]:
         why = f"TOPICSTR is {topic[mq.MQCA_TOPIC_STRING]} and cannot be altered"
         raise CatalogueError(pcf.MQRCCF_TOPICSTR_ALREADY_EXISTS, why, mq.MQCA_TOPIC_STRING)
 
 
 def checked_q_mgr_values(values: Mapping[int, Value]) -> Mapping[int, Value]:
-    """Return attributes of the queue manager after checking them; raises CatalogueError."""
+    """Check attributes of the queue manager and return them. Raises CatalogueError."""
     known = by_selector(Q_MGR_ATTRIBUTES)
     for selector, value in values.items():
         problem = (

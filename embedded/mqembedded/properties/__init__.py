@@ -1,1 +1,1 @@
-"""Message properties as values: names, types, sets of them, MQRFH2 folders, and the form in which MQGET returns them."""
+"""Message properties: names, types, sets of properties, MQRFH2 folders, and the form in which MQGET returns them."""

@@ -1,15 +1,15 @@
-"""The form in which properties of a message are delivered: options of MQGET, PROPCTL of the queue, the message handle.
+"""The form in which MQGET delivers properties. MQGET's options, the queue's PROPCTL and the message handle choose it.
 
-A message has two kinds of properties. Properties from a message handle are stored apart from its data, as the variable part of
-an MQRFH2. Properties in MQRFH2 headers that the application put in front of the data stay there. A delivery asks for all
-properties in the handle, for all of them in an MQRFH2, or for none. The headers of the data then lose their property folders,
-and headers without other folders are removed. A delivery that changes nothing returns the data as it was put.
+A message has two kinds of properties. Properties from a message handle are stored apart from its data, as the variable part of an
+MQRFH2. Properties in MQRFH2 headers that the application put in front of the data stay there. A delivery moves all properties to
+the handle or to an MQRFH2, or leaves them out. The headers of the data then lose their property folders, and headers without
+other folders are removed. If the delivery needs no change, the data is returned as it was put.
 
-Pure. Not here: MQRFH2 itself (``rfh2.py``), message handles (``message_handle.py``).
+``rfh2.py`` reads and writes MQRFH2 headers, ``message_handle.py`` has message handles.
 
-Source: IBM MQ, "PropertyControl", "PROPCTL queue options", "MQGMO options", "MsgHandle". Unverified: that properties of handle
-and header are delivered in one header, those of the handle first; that the handle is ignored with
-MQGMO_PROPERTIES_COMPATIBILITY; the CCSID 1208 and native encoding of a header that the queue manager makes.
+Source: IBM MQ, "PropertyControl", "PROPCTL queue options", "MQGMO options", "MsgHandle". Unverified: properties of the handle and
+of headers are delivered in a single header, the handle's properties first; the handle is ignored with
+MQGMO_PROPERTIES_COMPATIBILITY; a header that the queue manager makes has CCSID 1208 and native encoding.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ PROPERTY_OPTIONS = 0
 for _option in _BY_OPTION:
     PROPERTY_OPTIONS |= _option
 _BY_PROPCTL = {
-    # The delivery without a message handle, and with one.
+    # The delivery without and with a message handle.
     mq.MQPROP_COMPATIBILITY: (Delivery.IF_COMPATIBLE, Delivery.IN_HANDLE),
     mq.MQPROP_NONE: (Delivery.DISCARDED, Delivery.IN_HANDLE),
     mq.MQPROP_ALL: (Delivery.IN_RFH2, Delivery.IN_HANDLE),
@@ -68,13 +68,13 @@ _BY_PROPCTL = {
 
 
 def delivery(options: int, property_control: int, *, has_handle: bool) -> Delivery:
-    """Return the form that the options of MQGET ask for. Without a property option, PROPCTL of the queue decides."""
+    """Return the form that MQGET's options ask for. Without a property option, the queue's PROPCTL decides."""
     chosen = _BY_OPTION.get(options & PROPERTY_OPTIONS)
     return chosen if chosen is not None else _BY_PROPCTL[property_control][has_handle]
 
 
 def describes(md: bytes) -> tuple[int, int, bytes]:
-    """Return the fields of a packed descriptor that describe the data: Encoding, CodedCharSetId, Format (padded with blanks)."""
+    """Return the fields in a packed descriptor that describe the data: Encoding, CodedCharSetId, Format (padded with blanks)."""
     encoding, ccsid, format_ = _DESCRIBES.unpack_from(md, _DESCRIBES_OFFSET)
     return encoding, ccsid, blank_padded(format_, 8)
 
@@ -85,25 +85,25 @@ def _describing(md: bytes, encoding: int, ccsid: int, format_: bytes) -> bytes:
 
 
 def kept(properties: Iterable[Property]) -> bytes:
-    """Return properties in their stored form."""
+    """Return properties in their stored form, as ``read`` reads it."""
     return rfh2.variable_part(folders_of(properties))
 
 
 def read(variable: bytes) -> list[Property]:
-    """Return properties from their stored form."""
+    """Return the properties in a stored form that ``kept`` has made."""
     folders = map(parse_folder, rfh2.read_variable_part(variable))
     return [one for folder in folders for one in properties_of(folder)]
 
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """The destination of the properties of a delivered message: an MQRFH2 in front of its data, the handle, or neither."""
+    """Where the properties of a delivered message go: to an MQRFH2 in front of its data, to the handle, or nowhere."""
 
     in_header: PropertySet | None = None
     in_handle: PropertySet | None = None
 
     def with_header(self, md: bytes, data: bytes, form: rfh2.Form = rfh2.NATIVE) -> tuple[bytes, bytes]:
-        """Return descriptor and data, with the MQRFH2, if any, in this form in front. Convert the data before."""
+        """Return descriptor and data, with an MQRFH2 for the properties in front, if needed. The data is already converted."""
         if self.in_header is None:
             return md, data
         header = rfh2.packed(kept(self.in_header), *describes(md), form=form)
@@ -114,12 +114,12 @@ _AS_IT_IS = Presented()
 
 
 def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[bytes, bytes, Presented]:
-    """Return descriptor and data of a message without the properties that go elsewhere, and those properties.
+    """Return a message's descriptor and data without the properties that are moved, and where these properties go.
 
     Args:
-        md: descriptor of the message, version 2.
-        data: its data, with the headers in front of it.
-        variable: the properties that are stored apart from its data, as ``kept`` returned them.
+        md: the message's version 2 descriptor.
+        data: the message's data, with the headers in front of it.
+        variable: the properties that are stored apart from the data, as ``kept`` returned them.
         how: the form in which the properties are delivered.
     """
     encoding, _, format_ = describes(md)
@@ -135,7 +135,7 @@ def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[byt
         folders = (folder for header in headers for folder in header.folders)
         found = [one for _, properties in property_folders(folders) for one in properties]
     except PropertyError:
-        # MQPUT has not checked these headers, because their description was different then, as behind an MQMDE. They count as
+        # MQPUT has not checked these headers, because their description was different then, as after an MQMDE. They count as
         # data.
         headers, body, found = [], data, []
     names = {one.path for one in apart}
@@ -152,13 +152,13 @@ def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[byt
 
 
 def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> tuple[bytes, bytes]:
-    """Return descriptor and data without the property folders of the headers, and without headers that become empty.
+    """Return descriptor and data without the headers' property folders, and without headers that become empty.
 
-    All headers are written anew, in this machine's encoding, with their descriptions.
+    All remaining headers are written again, in this machine's encoding, and each describes the data after it.
     """
     _, ccsid, _ = describes(md)
     last = headers[-1]
-    # Each header describes the next one, so the last is written first.
+    # Each header describes the next header, so the last header is written first.
     described = (last.encoding, _inherited(headers, ccsid), last.format)
     pieces = [body]
     for header in reversed(headers):
@@ -170,7 +170,7 @@ def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> t
 
 
 def _inherited(headers: list[rfh2.Header], ccsid: int) -> int:
-    """Return the CCSID of the data behind the headers. MQCCSI_INHERIT means the CCSID of the header before."""
+    """Return the CCSID of the data after the headers. MQCCSI_INHERIT means the CCSID of the header before."""
     for header in headers:
         ccsid = ccsid if header.coded_char_set_id == mq.MQCCSI_INHERIT else header.coded_char_set_id
     return ccsid

@@ -1,14 +1,14 @@
-"""Folders of an MQRFH2: message properties as text, in a syntax like XML, and back.
+"""Converts message properties to the folders of an MQRFH2, which are text in a syntax like XML, and back.
 
-Its name or an attribute says that a folder holds properties. Other folders can hold anything::
+A folder contains properties if its name or an attribute shows it. Other folders can have any content::
 
     <usr><colour>green</colour><size dt='i4'>42</size></usr>
     <shop content='properties'><basket><id dt='bin.hex'>00FF</id></basket></shop>
 
-Not here: the header that contains folders (``rfh2.py``).
+``rfh2.py`` has the header that contains the folders.
 
 Source: IBM MQ, "NameValueData", "Supported MQRFH2 folders", "Mapping from property names to MQRFH2 folder and element names",
-"MQRFH2 folder restrictions". Unverified: the order of attributes, and the words for values of MQPD's fields.
+"MQRFH2 folder restrictions". Unverified: the order of attributes, and the words for the values of MQPD fields.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _ENTITIES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 
 @dataclass(slots=True)
 class Element:
-    """An element of a folder: either text or further elements."""
+    """An element of a folder, which contains either text or further elements."""
 
     name: str
     attributes: dict[str, str]
@@ -64,7 +64,7 @@ class Element:
 
 
 def folders_of(properties: Iterable[Property]) -> list[str]:
-    """Return the folders that contain these properties; each folder stands at the place of its first property."""
+    """Return the folders that contain these properties, in the order of each folder's first property."""
     roots: dict[str, Element] = {}
     for one in properties:
         folder = one.path[0]
@@ -74,8 +74,8 @@ def folders_of(properties: Iterable[Property]) -> list[str]:
             root = roots[folder] = Element(folder, marked)
         parent = root
         for group in one.path[1:-1]:
-            # Properties of one group are adjacent, so the group is the last element, or does not exist yet. (A property with
-            # the same name is not that group: handle and header of one message may disagree.)
+            # Properties of a group are adjacent, so the group is the last element, or does not exist yet. (A property with the
+            # same name is not that group, because a message's handle and header can disagree.)
             last = parent.elements[-1] if parent.elements else None
             if last is None or last.name != group or not last.elements:
                 parent.elements.append(Element(group, {}))
@@ -125,10 +125,10 @@ def _written(element: Element) -> str:
 
 
 def parse_folder(folder: str, most: int | None = None) -> Element:
-    """Read a folder.
+    """Read the text of a folder, and return its root element.
 
     Raises:
-        PropertyError: MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG, there are more than ``most`` elements in the folder.
+        PropertyError: MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG if the folder has more than ``most`` elements.
     """
     root = Element("", {})
     open_elements = [root]
@@ -162,7 +162,7 @@ def parse_folder(folder: str, most: int | None = None) -> Element:
 
 def _add_text(element: Element, found: str) -> None:
     if "<" in found:
-        # This begins like a tag, but is none.
+        # This begins like a tag, but is not a tag.
         raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR)
     if element.name and not element.elements:
         element.text += _unescaped(found)
@@ -191,7 +191,7 @@ def holds_properties(folder: Element) -> bool:
 
 
 def properties_of(folder: Element) -> list[Property]:
-    """Return the properties of a folder, without elements that the MQI does not show."""
+    """Return the properties in a folder, without elements that the MQI does not show."""
     found: list[Property] = []
 
     def gather(element: Element, path: tuple[str, ...]) -> None:
@@ -253,10 +253,10 @@ def _value(kind: int, written: str) -> PropertyValue:
 
 
 def property_folders(folders: Iterable[str], most: int = MOST_PROPERTIES) -> list[tuple[str, list[Property]]]:
-    """Return name and properties of each folder that contains properties. The content of other folders is not read.
+    """Return the name and the properties of each folder that contains properties. The content of other folders is not read.
 
     Raises:
-        PropertyError: MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG, these folders have more than ``most`` elements.
+        PropertyError: MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG if these folders have more than ``most`` elements.
     """
     found = []
     for folder in folders:
@@ -270,7 +270,7 @@ def property_folders(folders: Iterable[str], most: int = MOST_PROPERTIES) -> lis
 
 
 def looks_like_properties(folder: str) -> bool:
-    """Whether the first tag of a folder says that it contains properties."""
+    """Whether a folder's first tag shows that the folder contains properties."""
     tag = _TAG.search(folder)
     if tag is None:
         return False

@@ -1,7 +1,7 @@
-"""A message handle: the properties and the descriptor of one message.
+"""A message handle, which has the properties and the descriptor of a message.
 
-MQCRTMH creates a message handle, MQSETMP or MQGET fills it, MQPUT takes properties from it. It belongs to one connection. Not
-here: the verbs (``calls/message_properties.py``), the properties (``sets.py``).
+MQCRTMH creates a message handle, MQSETMP or MQGET fills it, and MQPUT takes properties from it. A handle belongs to one
+connection. ``calls/message_properties.py`` has the verbs, ``sets.py`` the properties.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _BYTE_FIELDS = frozenset({"MsgId", "CorrelId", "AccountingToken", "GroupId"})
 
 
 class MessageHandle:
-    """One message handle.
+    """A message handle.
 
-    ``validates``: whether MQSETMP checks names. With MQCMHO_NO_VALIDATION only MQPUT does. ``md`` is the descriptor, version 2,
-    of the last message that was got with the handle; None if there is none.
+    ``validates`` is set if MQSETMP checks names. With MQCMHO_NO_VALIDATION only MQPUT checks them. ``md`` is the version 2
+    descriptor of the last message that was got with the handle, or None if no message was got.
     """
 
     __slots__ = ("hmsg", "md", "properties", "validates")
@@ -31,22 +31,22 @@ class MessageHandle:
         self.md: bytes | None = None
 
     def clear(self) -> None:
-        """Remove everything, as MQGET does before it looks for a message."""
+        """Remove the properties and the descriptor, as MQGET does before it looks for a message."""
         self.properties = PropertySet()
         self.md = None
 
     def fill(self, md: bytes, properties: PropertySet | None) -> None:
-        """Store the descriptor of a message that was got, and its properties, if any."""
+        """Store the descriptor and the properties of a message that was got."""
         self.properties = properties or PropertySet()
         self.md = md
 
     def descriptor_field(self, path: Path) -> Property:
         """Return a field of the descriptor of the message that was got, such as ``Root.MQMD.MsgId``.
 
-        Character fields keep their trailing blanks, MQBYTEn fields are byte strings (types: reason code 2473).
+        Character fields keep their trailing blanks; MQBYTEn fields are byte strings (reason code 2473 has the types).
 
         Raises:
-            PropertyError: MQRC_PROPERTY_NOT_AVAILABLE, there is no such field, or no message.
+            PropertyError: MQRC_PROPERTY_NOT_AVAILABLE if there is no such field, or no message.
         """
         field = path[2] if len(path) == 3 else ""
         if self.md is None or field not in _FIELDS:

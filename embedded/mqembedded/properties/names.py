@@ -1,10 +1,10 @@
 """Names of message properties: legal names, synonyms, and wildcards.
 
-The dots of a name spell a hierarchy: ``a.b.c`` is the property ``c`` in the group ``b`` of the folder ``a``. A name without a
-dot is in the folder ``usr``. Inside the queue manager a name is its path, a tuple that starts with the folder; ``path_of`` and
-``name_of`` convert between the two, and know the synonyms.
+Names have a hierarchy: ``a.b.c`` is the property ``c`` in the group ``b`` of the folder ``a``. A name without a dot is in the
+folder ``usr``. The queue manager uses a path for a name, a tuple that starts with the folder. ``path_of`` and ``name_of`` convert
+between names and paths, and know the synonyms.
 
-Not here: values (``values.py``), sets of properties (``sets.py``).
+``values.py`` has the values, ``sets.py`` sets of properties.
 
 Source: IBM MQ, "Property names", "Property name restrictions", reason code 2442.
 """
@@ -17,8 +17,8 @@ from mqembedded import constants as mq
 
 Path = tuple[str, ...]
 
-# The greatest depth of a property, which counts folder and property; the most properties, or folders, of a message. IBM MQ
-# documents no such limits (unverified). They bound the cost of reading a message.
+# The greatest depth of a property, counted with folder and property, and the most properties, or folders, of a message. IBM MQ
+# documents no such limits (unverified). These limits bound the cost of reading a message.
 DEEPEST = 256
 MOST_PROPERTIES = 10_000
 USER_FOLDER = "usr"
@@ -43,7 +43,7 @@ _SYNONYMS: dict[str, Path] = {
     "MQIsRetained": ("mqps", "Ret"),
 }
 _NAMES = {path: name for name, path in _SYNONYMS.items()}
-# The JMS properties that an application may set, with their type.
+# The JMS properties that an application can set, with their types.
 _SETTABLE_JMS = {
     "JMSCorrelationID": mq.MQTYPE_STRING,
     "JMSReplyTo": mq.MQTYPE_STRING,
@@ -54,7 +54,7 @@ _SETTABLE_JMS = {
 
 
 class PropertyError(Exception):
-    """The queue manager refuses a request about message properties; ``reason`` is the MQI reason code."""
+    """The queue manager refuses a request for message properties. ``reason`` is the MQI reason code."""
 
     def __init__(self, reason: int) -> None:
         super().__init__(mq.reason_name(reason))
@@ -71,7 +71,7 @@ def path_of(name: str) -> Path:
 
 
 def name_of(path: Path) -> str:
-    """Return the name that MQINQMP returns: a synonym if there is one. The folder ``usr`` is left out."""
+    """Return the name that MQINQMP returns: a synonym if there is one, and without the folder ``usr``."""
     synonym = _NAMES.get(path)
     if synonym is not None:
         return synonym
@@ -79,13 +79,13 @@ def name_of(path: Path) -> str:
 
 
 def matcher(pattern: str) -> Callable[[Path], bool]:
-    """Return a function that tests names against one given to MQINQMP. ``%`` at its end matches any characters, dots too.
+    """Return a function that tests paths against a pattern from MQINQMP. ``%`` at its end matches any characters, also dots.
 
-    A pattern without a dot is compared with names as MQINQMP returns them, so ``c%`` finds ``colour`` of the folder ``usr``. A
-    pattern with a dot is compared with full names, ``usr.`` included.
+    A pattern without a dot is compared with names as MQINQMP returns them, so ``c%`` finds ``colour`` in the folder ``usr``. A
+    pattern with a dot is compared with full names, including ``usr.``.
 
     Raises:
-        PropertyError: MQRC_PROPERTY_NAME_ERROR, a ``%`` that is not at the end (unverified).
+        PropertyError: MQRC_PROPERTY_NAME_ERROR if a ``%`` is not at the end (unverified).
     """
     stem = pattern[:-1] if pattern.endswith("%") else pattern
     if "%" in stem:
@@ -99,13 +99,13 @@ def matcher(pattern: str) -> Callable[[Path], bool]:
 
 
 def check_length(name: bytes) -> None:
-    """Raise PropertyError with MQRC_PROPERTY_NAME_LENGTH_ERR for a name that is empty or too long (reason code 2513)."""
+    """Raise PropertyError with MQRC_PROPERTY_NAME_LENGTH_ERR if a name is empty or too long (reason code 2513)."""
     if not 0 < len(name) <= mq.MQ_MAX_PROPERTY_NAME_LENGTH:
         raise PropertyError(mq.MQRC_PROPERTY_NAME_LENGTH_ERR)
 
 
 def check_name(name: str) -> None:
-    """Raise PropertyError with MQRC_PROPERTY_NAME_ERROR for a name that cannot be set."""
+    """Raise PropertyError with MQRC_PROPERTY_NAME_ERROR if a property with this name cannot be set."""
     folded = name.lower()
     parts = name.split(".")
     if (
@@ -116,14 +116,14 @@ def check_name(name: str) -> None:
         or name.removeprefix("usr.").upper() in _KEYWORDS
         or (folded.startswith("mq") and not folded.startswith("mq_usr") and len(parts) > 2)
         or (name.startswith("Root") and not name.startswith("Root.MQMD."))
-        # The folder has no groups (IBM MQ, "Supported MQRFH2 folders"); this reason code is unverified.
+        # The folder has no groups (IBM MQ, "Supported MQRFH2 folders"). This reason code is unverified.
         or (parts[0] == USER_FOLDER and len(parts) > 2)
     ):
         raise PropertyError(mq.MQRC_PROPERTY_NAME_ERROR)
 
 
 def check_type(name: str, kind: int) -> None:
-    """Raise PropertyError with MQRC_PROPERTY_TYPE_ERROR for a JMS property with another type than its own."""
+    """Raise PropertyError with MQRC_PROPERTY_TYPE_ERROR if a JMS property does not have its own type."""
     if _SETTABLE_JMS.get(name, kind) != kind:
         raise PropertyError(mq.MQRC_PROPERTY_TYPE_ERROR)
 

@@ -1,11 +1,11 @@
-"""MQRFH2: headers that applications put in front of their data, or that the queue manager makes from message properties.
+"""MQRFH2 headers, which applications put in front of their data, or the queue manager makes from message properties.
 
-A header has a fixed part, and pairs of NameValueLength and NameValueData; each pair is one folder (``folders.py``). On a queue,
-the properties of a message are stored in the form of this variable part. Not here: the form in which properties are delivered
-(``control.py``).
+A header has a fixed part, and a variable part of pairs of NameValueLength and NameValueData. Each pair is a folder
+(``folders.py``). On a queue, a message's properties are stored in the form of a variable part. ``control.py`` decides the form in
+which properties are delivered.
 
-Source: IBM MQ, "MQRFH2" and its fields, reason codes 2334 and 2421. Unverified: which of the two codes MQPUT returns for which
-fault, and that MQPUT checks property folders only.
+Source: IBM MQ, "MQRFH2" and its fields, reason codes 2334 and 2421. Unverified: which of the two codes MQPUT returns for a fault;
+MQPUT checks only property folders.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mqembedded.properties.folders import property_folders
 from mqembedded.properties.names import MOST_PROPERTIES, PropertyError
 from mqembedded.properties.values import byte_order, codec
 
-# Encoding and CCSID of a header itself.
+# The encoding and the CCSID of a header itself.
 Form: TypeAlias = tuple[int, int]
 NATIVE: Form = (mq.MQENC_NATIVE, UTF_8)
 _FIXED = "4siiii8sii"
@@ -33,7 +33,7 @@ FIXED_LENGTH = struct.calcsize("<" + _FIXED)
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One MQRFH2: the fields that describe the data behind it, and its folders as text."""
+    """An MQRFH2: the fields that describe the data after it, and its folders as text."""
 
     encoding: int
     coded_char_set_id: int
@@ -43,7 +43,7 @@ class Header:
 
 
 def variable_part(folders: Iterable[str]) -> bytes:
-    """Return the pairs of length and data of these folders: UTF-8, padded with blanks to multiples of four."""
+    """Return the variable part for these folders: pairs of length and UTF-8 data, padded with blanks to multiples of four."""
     parts = []
     for folder in folders:
         data = folder.encode()
@@ -53,11 +53,11 @@ def variable_part(folders: Iterable[str]) -> bytes:
 
 
 def read_variable_part(raw: bytes, order: str = "<", name: str = "utf-8", most: int | None = None) -> list[str]:
-    """Return the folders of a variable part.
+    """Return the folders in a variable part.
 
     Raises:
-        PropertyError: MQRC_RFH_ERROR; MQRC_RFH_FORMAT_ERROR, bytes that are not in the character set, or more than ``most``
-            folders.
+        PropertyError: MQRC_RFH_ERROR; MQRC_RFH_FORMAT_ERROR if bytes are not in the character set, or there are more than
+            ``most`` folders.
     """
     folders = []
     at = 0
@@ -81,7 +81,7 @@ def read_variable_part(raw: bytes, order: str = "<", name: str = "utf-8", most: 
 def packed(
     variable: bytes, encoding: int, coded_char_set_id: int, format_: bytes, flags: int = 0, form: Form = NATIVE
 ) -> bytes:
-    """Return an MQRFH2 in this form; ``encoding`` and the parameters after it describe the data behind it."""
+    """Return an MQRFH2 in this form. ``encoding`` and the parameters after it describe the data after the header."""
     length = FIXED_LENGTH + len(variable)
     order = byte_order(form[0], 0xF)
     if form == NATIVE or order is None:
@@ -94,9 +94,9 @@ def packed(
 
 
 def split(data: bytes, encoding: int, format_: bytes) -> tuple[list[Header], bytes]:
-    """Return the MQRFH2 headers in front of the data, and the data behind them.
+    """Return the MQRFH2 headers in front of the data, and the data after them.
 
-    Headers are read up to the first in EBCDIC, which counts as data.
+    A header in EBCDIC and everything after it count as data.
 
     Raises:
         PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR.
@@ -106,7 +106,7 @@ def split(data: bytes, encoding: int, format_: bytes) -> tuple[list[Header], byt
     while format_ == mq.MQFMT_RF_HEADER_2 and not data.startswith(_IN_EBCDIC, at):
         header, length = _read(data, at, encoding, left)
         headers.append(header)
-        # A header without folders counts as one.
+        # A header without folders counts as one folder.
         left -= max(1, len(header.folders))
         encoding, format_ = header.encoding, header.format
         at += length
@@ -114,7 +114,7 @@ def split(data: bytes, encoding: int, format_: bytes) -> tuple[list[Header], byt
 
 
 def _read(data: bytes, at: int, encoding: int, most: int) -> tuple[Header, int]:
-    """Return the header at this place of the data, with at most ``most`` folders, and its length."""
+    """Return the header at this offset of the data, with at most ``most`` folders, and the header's length."""
     if most <= 0:
         raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR)
     order = byte_order(encoding, 0xF)
@@ -131,10 +131,10 @@ def _read(data: bytes, at: int, encoding: int, most: int) -> tuple[Header, int]:
 
 
 def check(data: bytes, encoding: int, format_: bytes) -> None:
-    """Refuse what MQPUT refuses: malformed headers, malformed property folders, a property folder twice in a header.
+    """Refuse malformed headers, malformed property folders, and a property folder that is twice in a header, as MQPUT does.
 
     Raises:
-        PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG, there are more than MOST_PROPERTIES.
+        PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG if there are more than MOST_PROPERTIES.
     """
     left = MOST_PROPERTIES
     for header in split(data, encoding, format_)[0]:

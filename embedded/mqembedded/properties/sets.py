@@ -1,11 +1,10 @@
 """The properties of a message: a list in hierarchical order, with a cursor that an inquiry moves.
 
-A new property is inserted behind the last one in the same folder and groups. A name may occur more than once. The cursor points
-at the property that was inquired last. If that property is deleted, the cursor stays between its neighbours. An inquiry with a
-new name starts from the front.
+A new property is inserted after the last property in the same folder and groups. A name can occur more than once. The cursor
+points at the last inquired property. If this property is deleted, the cursor stays between its neighbours. An inquiry with a new
+name starts from the front.
 
-Pure: no handles, no locks, no bytes. Not here: legal names (``names.py``), types (``values.py``), MQRFH2 (``rfh2.py``), the
-verbs (``calls/message_properties.py``).
+``names.py`` has legal names, ``values.py`` types, ``rfh2.py`` MQRFH2, and ``calls/message_properties.py`` the verbs.
 
 Source: IBM MQ, "Options (MQLONG)" of MQSMPO, MQIMPO and MQDMPO, and "Action" of MQPMO.
 """
@@ -26,9 +25,9 @@ _ROOM = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One property: its path, its MQTYPE_* and value, and the fields of its MQPD.
+    """A property: its path, its MQTYPE_* and value, and the fields of its MQPD.
 
-    ``type_string`` is a data type in an MQRFH2 that is unknown here; the value is then the text as it was.
+    ``type_string`` is a data type in an MQRFH2 that this package does not know. The value is then the original text.
     """
 
     path: Path
@@ -41,10 +40,10 @@ class Property:
 
 
 class PropertySet:
-    """The properties of one message or message handle.
+    """The properties of a message or message handle.
 
-    Each property has a place, a number that does not change while others come and go. Places ascend in hierarchical order, with
-    room for more between them.
+    Each property has a place, a number that does not change when other properties are added or deleted. Places ascend in
+    hierarchical order, with room for more properties between them.
     """
 
     def __init__(self, properties: Iterable[Property] = ()) -> None:
@@ -55,7 +54,7 @@ class PropertySet:
         """Give all properties new places."""
         self._at = {(number + 1) * _ROOM: one for number, one in enumerate(properties)}
         self._order = list(self._at)
-        # The places of each path, and of all properties in each group. They are filled in when a path is first looked up.
+        # The places by path, and the places of all properties by group. They are filled in when a path is first looked up.
         self._by_path: dict[Path, list[int]] | None = None
         self._by_group: dict[Path, list[int]] = {}
 
@@ -66,18 +65,18 @@ class PropertySet:
         return len(self._order)
 
     def reset_cursor(self) -> None:
-        """Forget the last inquiry, as when MQGET or MQPUT uses the handle."""
+        """Forget the last inquiry, as MQGET and MQPUT with the handle do."""
         self._pattern: str | None = None
         self._cursor: int | None = None
 
     # --- setting
 
     def set(self, new: Property, how: int = mq.MQSMPO_SET_FIRST) -> None:
-        """Set a property, or add one at the place that an MQSMPO_* option names.
+        """Change a property, or add a property at the place that an MQSMPO_* option names.
 
         Raises:
-            PropertyError: MQRC_MIXED_CONTENT_NOT_ALLOWED, a property that is also a group;
-                MQRC_PROPERTY_NOT_AVAILABLE, no property under the cursor.
+            PropertyError: MQRC_MIXED_CONTENT_NOT_ALLOWED if the property is also a group; MQRC_PROPERTY_NOT_AVAILABLE if the
+                cursor is at no property.
         """
         paths = self._places()
         if new.path in self._by_group or any(group in paths for group in _groups_of(new.path)):
@@ -96,7 +95,7 @@ class PropertySet:
             self._insert(at + (how == mq.MQSMPO_SET_PROP_AFTER_CURSOR), new)
 
     def _end_of_hierarchy(self, path: Path) -> int:
-        """Return the index behind the last property in the innermost existing group of the path."""
+        """Return the index after the last property in the innermost group of the path that exists."""
         for group in _groups_of(path):
             if group in self._by_group:
                 return bisect_right(self._order, self._by_group[group][-1])
@@ -129,12 +128,12 @@ class PropertySet:
         self._note(place)
 
     def _insert(self, at: int, new: Property) -> None:
-        """Insert a property before the one with this index, at a place between its neighbours."""
+        """Insert a property before the property with this index, at a place between its neighbours."""
         before = self._order[at - 1] if at else 0
         behind = self._order[at] if at < len(self._order) else before + 2 * _ROOM
         place, cursor = (before + behind) // 2, self._cursor
         if cursor is not None and cursor not in self._at and before < cursor < behind:
-            # The property under the cursor was between these two, and was deleted. The cursor moves behind the new one.
+            # The property under the cursor was between these two, and was deleted. The cursor moves behind the new property.
             place, cursor = cursor, (cursor + behind) // 2
         if place in (before, cursor):
             self._make_room()
@@ -146,18 +145,18 @@ class PropertySet:
         self._note(place)
 
     def _make_room(self) -> None:
-        """Move all places apart. The cursor keeps its position among the properties."""
+        """Give all properties new places that are far apart. The cursor keeps its position among the properties."""
         passed = 0 if self._cursor is None else bisect_right(self._order, self._cursor)
         is_there = self._cursor in self._at
         self._lay_out(list(self))
         if self._cursor is not None:
-            # If the property under the cursor was deleted, the cursor is between two places.
+            # If the property under the cursor was deleted, the cursor must be between two places.
             self._cursor = passed * _ROOM + (0 if is_there else 1)
 
     # --- inquiring
 
     def inquire(self, pattern: str, how: int = mq.MQIMPO_INQ_FIRST) -> tuple[int, Property]:
-        """Return the place (for ``move_cursor``) and the property for a name or wildcard with MQIMPO_INQ_*.
+        """Return the place (for ``move_cursor``) and the property that a name or wildcard and MQIMPO_INQ_* select.
 
         Raises:
             PropertyError: MQRC_PROPERTY_NOT_AVAILABLE, MQRC_PROPERTY_NAME_ERROR.
@@ -165,7 +164,7 @@ class PropertySet:
         matches = matcher(pattern)
         place: int | None
         if how == mq.MQIMPO_INQ_PROP_UNDER_CURSOR:
-            # With a new name there is no cursor.
+            # An inquiry with a new name does not use the cursor.
             place = self._under_cursor() if pattern == self._pattern else None
         else:
             goes_on = how == mq.MQIMPO_INQ_NEXT and pattern == self._pattern and self._cursor is not None
@@ -179,7 +178,7 @@ class PropertySet:
         self._cursor, self._pattern = place, pattern
 
     def _first(self, pattern: str, matches: Callable[[Path], bool], behind: int | None) -> int | None:
-        """Return the first place after ``behind`` whose property matches."""
+        """Return the first place after ``behind`` whose property matches, or None."""
         order = self._order if pattern.endswith("%") else self._places().get(path_of(pattern), [])
         start = 0 if behind is None else bisect_right(order, behind)
         return next((order[at] for at in range(start, len(order)) if matches(self._at[order[at]].path)), None)
@@ -192,7 +191,7 @@ class PropertySet:
     # --- deleting
 
     def delete(self, path: Path) -> bool:
-        """Delete the first property with this path; return whether there was one."""
+        """Delete the first property with this path, and return whether there was such a property."""
         places = self._places().get(path)
         if places is None:
             return False
@@ -200,7 +199,7 @@ class PropertySet:
         return True
 
     def delete_under_cursor(self) -> None:
-        """Delete the last inquired property; raises PropertyError with MQRC_PROPERTY_NOT_AVAILABLE if there is none."""
+        """Delete the last inquired property; raise PropertyError with MQRC_PROPERTY_NOT_AVAILABLE if there is none."""
         self._delete(self._under_cursor())
 
     def _delete(self, place: int) -> None:
@@ -211,14 +210,14 @@ class PropertySet:
     # --- the whole
 
     def size(self) -> int:
-        """Return the bytes that MAXPROPL limits.
+        """Return the size in bytes that MAXPROPL limits.
 
-        They are names with their dots, and values: text in UTF-8, bytes, numbers with their length (unverified).
+        The size is that of the names with their dots, and of the values: text in UTF-8, bytes, numbers (unverified).
         """
         return sum(len(".".join(one.path).encode()) + _length(one) for one in self)
 
     def is_compatible(self) -> bool:
-        """Whether MQPROP_COMPATIBILITY delivers the properties: one of them is in a folder that JMS programs know."""
+        """Whether MQPROP_COMPATIBILITY delivers the properties, because any of them is in a folder that JMS programs know."""
         return any(one.path[0] in COMPATIBLE_FOLDERS for one in self)
 
 
@@ -241,7 +240,7 @@ def _take_out(places: dict[Path, list[int]], path: Path, place: int) -> None:
 
 
 def _groups_of(path: Path) -> Iterator[Path]:
-    """Yield the groups that contain a property, the innermost first, its folder last."""
+    """Yield the groups that contain a property, from the innermost group to the folder."""
     return (path[:length] for length in range(len(path) - 1, 0, -1))
 
 
@@ -251,7 +250,8 @@ def _length(one: Property) -> int:
     return len(one.value) if isinstance(one.value, bytes) else _NUMBER_LENGTHS.get(one.kind, 0)
 
 
-# Which properties of the original message an action copies (MQPMO, field Action); MQCOPY_ALL always does.
+# The copy option of the properties that an action copies from the original message (MQPMO, field Action). Properties with
+# MQCOPY_ALL are always copied.
 _COPIED = {
     mq.MQACTP_FORWARD: mq.MQCOPY_FORWARD,
     mq.MQACTP_REPLY: mq.MQCOPY_REPLY,
@@ -262,8 +262,9 @@ _COPIED = {
 def combined(original: Iterable[Property], new: Iterable[Property], action: int) -> PropertySet:
     """Return the properties of a message that is put with an original and a new message handle.
 
-    MQACTP_NEW takes all properties of the original, other actions those that the copy options name. Properties of the new
-    handle are added, or replace these; one of type MQTYPE_NULL removes the original's property of that name.
+    MQACTP_NEW takes all properties of the original handle. Other actions take the properties that the copy options name.
+    Properties of the new handle are added, or replace properties of the original. A new property of type MQTYPE_NULL removes the
+    original property with its name.
 
     Raises:
         PropertyError: MQRC_ACTION_ERROR, MQRC_MIXED_CONTENT_NOT_ALLOWED.

@@ -1,7 +1,7 @@
-"""Values of message properties: their bytes in a program's memory, and conversion from one type to another.
+"""Values of message properties: their bytes in a program's memory, and the conversion from one type to another.
 
-A value is a Python value together with its MQTYPE_* number: ``bool``, ``int``, ``float``, ``str``, ``bytes``, or None for
-MQTYPE_NULL. Not here: values in an MQRFH2 (``rfh2.py``).
+A value is a Python value with its MQTYPE_* number: ``bool``, ``int``, ``float``, ``str``, ``bytes``, or None for MQTYPE_NULL.
+``rfh2.py`` has values in an MQRFH2.
 
 Source: IBM MQ, "MQSETMP", "MQINQMP" and "Options (MQLONG)" of MQIMPO, which has the table of type conversions.
 """
@@ -29,7 +29,7 @@ _WORDS = {"TRUE": True, "1": True, "FALSE": False, "0": False}
 
 
 def codec(ccsid: int, encoding: int) -> CodecInfo | None:
-    """Return the code page of a character set that a program names, or None for an unknown one.
+    """Return the code page of a character set that a program names, or None if the character set is unknown.
 
     MQCCSI_Q_MGR and MQCCSI_APPL mean UTF-8.
     """
@@ -40,7 +40,7 @@ def codec(ccsid: int, encoding: int) -> CodecInfo | None:
 def byte_order(encoding: int, mask: int) -> str | None:
     """Return ``<`` or ``>`` for the integers (mask 0xF) or floating-point numbers (0xF00) of an MQENC_* value.
 
-    None for floating-point numbers of System/390, which are not IEEE.
+    The result is None for floating-point numbers of System/390, which are not IEEE.
     """
     return {mq.MQENC_NORMAL & mask: ">", mq.MQENC_REVERSED & mask: "<"}.get(encoding & mask)
 
@@ -51,7 +51,7 @@ def _layout(kind: int, encoding: int) -> struct.Struct | None:
 
 
 def unpack(kind: int, raw: bytes, length: int, encoding: int, ccsid: int) -> PropertyValue:
-    """Read a value that MQSETMP sets. ``length`` is ValueLength; ``raw`` has the bytes at Value, empty for a null pointer.
+    """Read a value that MQSETMP sets. ``length`` is ValueLength; ``raw`` has the bytes at Value, or is empty for a null pointer.
 
     Raises:
         PropertyError: MQRC_PROPERTY_TYPE_ERROR, MQRC_BUFFER_LENGTH_ERROR, MQRC_BUFFER_ERROR,
@@ -82,7 +82,7 @@ def unpack(kind: int, raw: bytes, length: int, encoding: int, ccsid: int) -> Pro
 
 
 def decode(raw: bytes, ccsid: int, encoding: int) -> str:
-    """Read text; raises PropertyError with MQRC_SOURCE_CCSID_ERROR for an unknown character set, or bytes not in it."""
+    """Read text; raise PropertyError with MQRC_SOURCE_CCSID_ERROR if the character set is unknown or bytes are not in it."""
     page = codec(ccsid, encoding)
     if page is None:
         raise PropertyError(mq.MQRC_SOURCE_CCSID_ERROR)
@@ -93,7 +93,7 @@ def decode(raw: bytes, ccsid: int, encoding: int) -> str:
 
 
 def pack(kind: int, value: PropertyValue, encoding: int, ccsid: int) -> bytes | None:
-    """Return the bytes of a value in this encoding and character set; None if they cannot represent it."""
+    """Return a value's bytes in this encoding and character set, or None if they cannot represent the value."""
     if isinstance(value, bytes):
         return value
     if value is None:
@@ -122,7 +122,7 @@ def convert(kind: int, value: PropertyValue, wanted: int) -> PropertyValue:
         return _from_text(value, wanted)
     if wanted == mq.MQTYPE_STRING and value is not None:
         return text(kind, value)
-    # Conversions without loss: from a number to a longer one of the same sort.
+    # Conversions without loss, from a number type to a longer type of the same sort.
     widens = (kind in _INTEGERS and wanted in _INTEGERS) or (kind in _FLOATS and wanted in _FLOATS)
     if widens and wanted > kind:
         return value
@@ -132,7 +132,7 @@ def convert(kind: int, value: PropertyValue, wanted: int) -> PropertyValue:
 
 
 def text(kind: int, value: PropertyValue) -> str:
-    """Return a value as text, in the form of type conversion."""
+    """Return a value as text, as type conversion writes it."""
     if isinstance(value, bytes):
         return value.hex().upper()
     if kind == mq.MQTYPE_BOOLEAN:
@@ -151,20 +151,20 @@ def _from_text(value: str, wanted: int) -> PropertyValue:
         return word
     if wanted not in _INTEGERS and wanted not in _FLOATS:
         raise PropertyError(mq.MQRC_PROP_CONV_NOT_SUPPORTED)
-    # Conversion ends at the first character that does not belong to the number.
+    # The conversion ends at the first character that does not belong to the number.
     found = (_INTEGER_TEXT if wanted in _INTEGERS else _FLOAT_TEXT).match(value)
     if found is None:
         raise PropertyError(mq.MQRC_PROP_NUMBER_FORMAT_ERROR)
     try:
         number = int(found[1]) if wanted in _INTEGERS else float(found[1])
     except ValueError as error:
-        # Python refuses to read integers of thousands of digits.
+        # Python refuses to read integers with thousands of digits.
         raise PropertyError(mq.MQRC_PROP_NUMBER_FORMAT_ERROR) from error
     return fitting(wanted, number)
 
 
 def fitting(kind: int, number: int | float) -> int | float:
-    """Return a number in its type, rounded if needed; raises PropertyError if it does not fit."""
+    """Return a number in its type, rounded if needed; raise PropertyError if it does not fit."""
     layout = struct.Struct("=" + _NUMBERS[kind])
     try:
         packed: int | float = layout.unpack(layout.pack(number))[0]

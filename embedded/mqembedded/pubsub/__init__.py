@@ -1,3 +1,3 @@
 """Publish/subscribe: topics, subscriptions, publications and their copies, MQSUB and MQSUBRQ.
 
-No room beneath imports this one. ``serve/`` wires it in."""
+No package of a lower layer imports this package. ``serve/`` adds its verbs to the verb table."""

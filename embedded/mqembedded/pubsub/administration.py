@@ -1,11 +1,10 @@
-"""Subscriptions of administrators: DEFINE SUB and its siblings, for MQSC and PCF.
+"""Subscriptions of administrators: DEFINE SUB, ALTER SUB and DELETE SUB, for MQSC and PCF.
 
 Attributes are numbers and texts by PCF's parameter identifiers (``objects.kinds.SUBSCRIPTION_ATTRIBUTES``); DESTCORL is a byte
-string. Not here: MQSUB (``subscribing.py``), the form of a command (``admin/mqsc_commands.py``,
-``admin/commands/subscriptions.py``).
+string. ``subscribing.py`` has MQSUB. ``admin/`` reads and answers the commands.
 
-Source: IBM MQ, "DEFINE SUB", "ALTER SUB", "Change, Copy, and Create Subscription". Unverified: attributes that cannot be
-altered get the reasons of MQSO_ALTER.
+Source: IBM MQ, "DEFINE SUB", "ALTER SUB", "Change, Copy, and Create Subscription". Unverified: attributes that cannot be altered
+get MQSO_ALTER's reason codes.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from mqembedded.wire import pcf_constants as pcf
 
 SubscriptionValue = Value | bytes
 _KNOWN = by_selector(SUBSCRIPTION_ATTRIBUTES)
-# Subscriptions of administrators belong to the user of the queue manager, whoever gives the command.
+# Subscriptions of administrators belong to the queue manager's user, whichever user gives the command.
 _USER = "mqm"
 _NOT_ALTERABLE = {
     mq.MQCA_TOPIC_NAME: mq.MQRC_TOPIC_NOT_ALTERABLE,
@@ -38,7 +37,7 @@ _NOT_ALTERABLE = {
 def define(
     subscriptions: Subscriptions, name: str, values: Mapping[int, SubscriptionValue], *, replace: bool = False
 ) -> Subscription:
-    """Define a durable subscription, or change the attributes of an existing one.
+    """Define a durable subscription, or change the attributes of an existing subscription.
 
     Raises:
         CatalogueError: MQRC_SUB_ALREADY_EXISTS; MQRCCF_SUB_NAME_ERROR, MQRCCF_ATTR_VALUE_ERROR; MQRC_UNKNOWN_OBJECT_NAME,
@@ -87,7 +86,7 @@ def define(
 
 
 def alter(subscriptions: Subscriptions, subscription: Subscription, values: Mapping[int, SubscriptionValue]) -> None:
-    """Change attributes of a subscription; raises CatalogueError."""
+    """Change attributes of a subscription. Raises CatalogueError."""
     _check(values)
     now = values_of(subscription)
     for selector, reason in _NOT_ALTERABLE.items():
@@ -101,7 +100,7 @@ def alter(subscriptions: Subscriptions, subscription: Subscription, values: Mapp
 
 
 def delete(subscriptions: Subscriptions, subscription: Subscription) -> None:
-    """Delete a subscription; raises CatalogueError with MQRCCF_SUBSCRIPTION_IN_USE if an application has it open."""
+    """Delete a subscription; raise CatalogueError with MQRCCF_SUBSCRIPTION_IN_USE if an application has it open."""
     if subscription.connection_id is not None:
         raise CatalogueError(pcf.MQRCCF_SUBSCRIPTION_IN_USE, f"{subscription.attributes.name} is in use")
     subscriptions.remove(subscription)
@@ -158,7 +157,7 @@ def _number(values: Mapping[int, SubscriptionValue], selector: int) -> int:
 
 
 def _with(attributes: SubscriptionAttributes, values: Mapping[int, SubscriptionValue]) -> SubscriptionAttributes:
-    """Return attributes with the given values for those that may change at any time."""
+    """Return attributes with new values for those attributes that can change at any time."""
     changed = attributes
     for selector, value in values.items():
         if selector == pcf.MQBACF_DESTINATION_CORREL_ID:

@@ -1,7 +1,6 @@
 """MQOPEN of topics to publish, and MQCLOSE of subscriptions. ``calls/opening.py`` opens all other objects.
 
-Unverified: that MQINQ of a topic's handle accepts no selector, and that ObjectString is ignored if an alias queue leads to a
-topic.
+Unverified: MQINQ accepts no selector for a topic's handle; ObjectString is ignored if an alias queue leads to a topic.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from mqembedded.wire.object_descriptors import ObjectDescriptor
 def open_object(
     q_mgr: QueueManager, connection: Connection, od_raw: bytes, options: int, object_string: bytes
 ) -> Answer:
-    """MQOPEN, of a topic or of another object."""
+    """Carry out MQOPEN of a topic or another object."""
     od = descriptor(od_raw)
     with q_mgr.lock:
         if not _means_topic(q_mgr, od):
@@ -43,7 +42,7 @@ def open_object(
 
 
 def _means_topic(q_mgr: QueueManager, od: ObjectDescriptor) -> bool:
-    """Whether an MQOD means a topic, directly or through an alias queue."""
+    """Whether an MQOD names a topic, directly or through an alias queue."""
     if od.object_type != mq.MQOT_Q:
         return bool(od.object_type == mq.MQOT_TOPIC)
     alias = q_mgr.catalogue.get(od.object_name)
@@ -51,7 +50,7 @@ def _means_topic(q_mgr: QueueManager, od: ObjectDescriptor) -> bool:
 
 
 def topic_string_of(q_mgr: QueueManager, od: ObjectDescriptor, object_string: bytes) -> str | None:
-    """Return the full topic string of an MQOD that means a topic, directly or through an alias queue; None for other objects.
+    """Return the full topic string if an MQOD names a topic, directly or through an alias queue; None for other objects.
 
     Raises:
         Failed: MQRC_OBJECT_STRING_ERROR, MQRC_UNKNOWN_OBJECT_NAME, MQRC_TOPIC_STRING_ERROR.
@@ -72,7 +71,7 @@ def topic_string_of(q_mgr: QueueManager, od: ObjectDescriptor, object_string: by
 
 
 def open_topic(q_mgr: QueueManager, od: ObjectDescriptor, topic_string: str, options: int) -> Handle:
-    """Open a topic to publish; return the handle, which is not in the connection yet."""
+    """Open a topic to publish, and return the handle, which is not in the connection yet."""
     if options & (USES & ~(mq.MQOO_OUTPUT | mq.MQOO_INQUIRE)):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if topic_string.startswith(ADMIN_PREFIX) and options & mq.MQOO_OUTPUT:
@@ -82,13 +81,13 @@ def open_topic(q_mgr: QueueManager, od: ObjectDescriptor, topic_string: str, opt
 
 @dataclass(frozen=True, slots=True)
 class OpenSubscription:
-    """A subscription that a handle has open. Implements ``messages.handle.ClosableSubscription``."""
+    """A subscription that a handle has open. It implements ``messages.handle.ClosableSubscription``."""
 
     q_mgr: QueueManager
     subscription: Subscription
 
     def close(self, user: str, option: int) -> None:
-        """See ``ClosableSubscription``."""
+        """Close the subscription; see ``ClosableSubscription``."""
         attributes = self.subscription.attributes
         if option == mq.MQCO_REMOVE_SUB:
             check_removal(self.q_mgr, user, attributes.user, attributes.topic_string)
@@ -97,5 +96,5 @@ class OpenSubscription:
             raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
 
     def released(self) -> None:
-        """See ``ClosableSubscription``."""
+        """Record that the handle is closed; see ``ClosableSubscription``."""
         self.q_mgr.parts.get(Subscriptions).closed(self.subscription)

@@ -1,8 +1,8 @@
-"""Authority checks of publishing and subscribing: MQOPEN and MQPUT1 of topics, MQSUB, MQCLOSE of subscriptions.
+"""Authority checks for MQOPEN and MQPUT1 of topics, MQSUB, and MQCLOSE of subscriptions.
 
-Source: IBM MQ, "Authorizations for MQI calls", "Not Authorized (type 3)". Unverified: that authority for a topic may come from
-any topic object above it; the authorities for a provided queue and for SET_IDENTITY_CONTEXT in MQSUB; that the creator of a
-subscription may remove it.
+Source: IBM MQ, "Authorizations for MQI calls", "Not Authorized (type 3)". Unverified: authority for a topic can come from any
+topic object above it; the authorities for a provided queue and for SET_IDENTITY_CONTEXT in MQSUB; a subscription's creator is
+allowed to remove it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _CONTEXT = {"PASSID", "PASSALL", "SETID", "SETALL"}
 def check_open_topic(
     q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, topic_string: str
 ) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may open the topic with these options.
+    """Raise Failed with MQRC_NOT_AUTHORIZED if the user is not allowed to open the topic with these options.
 
-    If the topic is opened through an alias queue, the authority for the alias counts.
+    If the topic is opened through an alias queue, the user needs the authority for the alias.
     """
     if od.object_type != mq.MQOT_TOPIC:
         check_open(q_mgr, connection, od, options)
@@ -37,7 +37,7 @@ def check_open_topic(
 
 
 def _require_topic(q_mgr: QueueManager, user: str, topic_string: str, *any_of: str) -> None:
-    """Raise Failed unless a topic object at or above a topic string gives one of these authorities."""
+    """Raise Failed if no topic object at or above a topic string gives the user one of these authorities."""
     above = list(objects_at_and_above(q_mgr.catalogue.objects, topic_string))
     if not any(q_mgr.catalogue.authorities.of(user, "TOPIC", name).intersection(any_of) for name in above):
         q_mgr.require(user, "TOPIC", above[0], frozenset(any_of[:1]))
@@ -46,9 +46,9 @@ def _require_topic(q_mgr: QueueManager, user: str, topic_string: str, *any_of: s
 def check_subscribe(
     q_mgr: QueueManager, connection: Connection, topic_string: str, queue: str, *, sets_identity: bool
 ) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may make or alter a subscription.
+    """Raise Failed with MQRC_NOT_AUTHORIZED if the user is not allowed to make or alter a subscription.
 
-    ``queue`` is the queue that the application provides, or empty.
+    ``queue`` is the name of the queue that the application provides, or empty.
     """
     _require_topic(q_mgr, connection.user, topic_string, "SUB")
     if queue:
@@ -56,11 +56,11 @@ def check_subscribe(
 
 
 def check_resume(q_mgr: QueueManager, connection: Connection, topic_string: str) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may resume a subscription; the authority SUB is enough, too."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED if the user has neither RESUME nor SUB for the subscription's topic."""
     _require_topic(q_mgr, connection.user, topic_string, "RESUME", "SUB")
 
 
 def check_removal(q_mgr: QueueManager, user: str, creator: str, topic_string: str) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED unless the user may remove a subscription with MQCLOSE."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED if the user is not allowed to remove a subscription with MQCLOSE."""
     if user != creator:
         _require_topic(q_mgr, user, topic_string, "SUB")

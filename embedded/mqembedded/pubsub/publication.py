@@ -1,8 +1,8 @@
-"""Copies of a publication: the queue of each subscription, and the fields that differ in its copy.
+"""Copies of a publication for subscriptions: a copy's queue, and its fields that differ from the publication.
 
-Not here: which subscriptions get a copy (``publishing.py``).
+``publishing.py`` decides which subscriptions get a copy.
 
-Source: IBM MQ, "SubCorrelId", "PubPriority", "MsgId", "Publish/subscribe message properties". Unverified: a MsgId of the
+Source: IBM MQ, "SubCorrelId", "PubPriority", "MsgId", "Publish/subscribe message properties". Unverified: a MsgId from the
 publisher goes into every copy; a persistent publication is not persistent on a temporary dynamic queue.
 """
 
@@ -29,7 +29,7 @@ TOPIC_STRING, USER_DATA, IS_RETAINED = map(path_of, ("MQTopicString", "MQSubUser
 def destination(
     q_mgr: QueueManager, subscription: Subscription, length: int, delivered: dict[Queue, int]
 ) -> Queue | None:
-    """Return the queue of a subscription; None if the queue cannot take a message of this length."""
+    """Return a subscription's queue, or None if the queue cannot take a message of this length."""
     try:
         queue, named = q_mgr.catalogue.resolve(subscription.attributes.queue)
     except CatalogueError:
@@ -49,7 +49,7 @@ def copy_for(
     body: bytes,
     properties: Sequence[Property],
 ) -> Message:
-    """Return one subscription's copy of a publication."""
+    """Return a subscription's copy of a publication."""
     attributes = subscription.attributes
     md = copy.copy(publication)
     if md.msg_id == NO_ID:
@@ -76,7 +76,7 @@ def copy_for(
 def message_of(
     q_mgr: QueueManager, queue: Queue, md: MessageDescriptor, body: bytes, properties: Sequence[Property]
 ) -> Message:
-    """Return a message for a queue, not yet on it."""
+    """Return a new message for a queue, without putting it there."""
     message = Message(
         queue,
         q_mgr.new_position(),
@@ -92,7 +92,7 @@ def message_of(
 
 
 def make_visible(q_mgr: QueueManager, messages: Sequence[Message]) -> None:
-    """End a put outside syncpoint: write persistent messages to disk, then make the messages available."""
+    """End a put outside syncpoint: write persistent messages to the disk, then make all messages available."""
     try:
         q_mgr.write_now(messages, ())
     except Failed:

@@ -1,11 +1,10 @@
-"""MQPUT and MQPUT1 to topics: one copy of a publication for each subscription.
+"""MQPUT and MQPUT1 to topics, which make a copy of the publication for each subscription.
 
-Verbs with a queue's handle are passed on to ``calls/putting.py``. Copies are ordinary messages, in the publisher's unit of
-work. Not here: the fields of a copy (``publication.py``), retained publications (``retained.py``), subscriptions
-(``subscription.py``, ``subscribing.py``).
+This module passes puts to queues on to ``calls/putting.py``. Copies are ordinary messages in the publisher's unit of work.
+``publication.py`` has the fields of a copy, ``retained.py`` the retained publications, ``subscription.py`` the subscriptions.
 
 Source: IBM MQ, "MQPMO options", "MsgId", "SubLevel", "Publications under syncpoint", "DEFINE TOPIC" (PMSGDLV, NPMSGDLV), reason
-codes 2417, 2502, 2550. Unverified: which subscription of a group gets the publication.
+codes 2417, 2502, 2550. Unverified: the choice of the subscription in a subscription group that gets the publication.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ _NAMELESS = b" " * 48
 
 
 def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes) -> Answer:
-    """MQPUT, to a queue or a topic."""
+    """Carry out MQPUT to a queue or a topic."""
     handle = connection.handles.get(hobj)
     if handle is None or not handle.topic_string:
         return putting.put(q_mgr, connection, hobj, md_raw, pmo_raw, data)
@@ -67,7 +66,7 @@ def put(q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, p
 def put_untold(
     q_mgr: QueueManager, connection: Connection, hobj: int, md_raw: bytes, pmo_raw: bytes, data: bytes
 ) -> Answer:
-    """ASYNC_PUT: an MQPUT whose client does not wait for the answer; MQSTAT returns its outcome."""
+    """Carry out ASYNC_PUT, an MQPUT whose client does not wait for the answer. MQSTAT returns the outcome."""
     try:
         put(q_mgr, connection, hobj, md_raw, pmo_raw, data)
     except Failed as failed:
@@ -84,7 +83,7 @@ def put1(
     data: bytes,
     object_string: bytes,
 ) -> Answer:
-    """MQPUT1, to a queue or a topic."""
+    """Carry out MQPUT1 to a queue or a topic."""
     od = descriptor(od_raw)
     with q_mgr.lock:
         topic_string = topic_string_of(q_mgr, od, object_string)
@@ -113,7 +112,7 @@ def _publish(
     *,
     put1: bool,
 ) -> tuple[int, int]:
-    """Publish; ``md`` becomes the descriptor that MQPUT returns. Returns completion and reason code."""
+    """Publish, and return completion and reason code. ``md`` becomes the descriptor that MQPUT returns."""
     check_put_options(pmo)
     in_unit_of_work = q_mgr.platform.puts_in_syncpoint(pmo.options)
     read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
@@ -156,7 +155,7 @@ def _publication(
     pmo: PutMessageOptions,
     data: bytes,
 ) -> tuple[int, MessageDescriptor, bytes]:
-    """Return a warning or 0, and descriptor and data of the publication, from which the copies are made."""
+    """Return a warning or 0, and the publication's descriptor and data, from which the copies are made."""
     publication, body = copy.copy(md), data
     if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
         try:
@@ -198,7 +197,7 @@ def _subscribers(
     ]
     if pmo.options & mq.MQPMO_NOT_OWN_SUBS:
         found = [one for one in found if one.connection_id != connection.connection_id]
-    # The subscriptions of the highest level intercept the publication; the others do not get it (IBM MQ, "SubLevel").
+    # The subscriptions of the highest level intercept the publication. Other subscriptions do not get it (IBM MQ, "SubLevel").
     highest = max((one.attributes.level for one in found), default=0)
     found = [one for one in found if one.attributes.level == highest]
     grouped: dict[tuple[str, bytes], Subscription] = {}
@@ -219,7 +218,7 @@ def _copies(
     """Make the copies that can be delivered.
 
     Raises:
-        Failed: MQRC_PUBLICATION_FAILURE, a copy cannot be delivered, and the topic's PMSGDLV or NPMSGDLV demands it.
+        Failed: MQRC_PUBLICATION_FAILURE if the topic's PMSGDLV or NPMSGDLV requires a copy that cannot be delivered.
     """
     persistent = publication.persistence == mq.MQPER_PERSISTENT
     needed = topic.integer(mq.MQIA_PM_DELIVERY if persistent else mq.MQIA_NPM_DELIVERY)

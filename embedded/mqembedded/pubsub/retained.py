@@ -1,10 +1,10 @@
 """Retained publications: the last publication on each topic whose publisher asked to retain it.
 
-Each of them is a message on SYSTEM.RETAINED.PUB.QUEUE, with a GroupId made from its topic string. So it takes effect with its
-unit of work, and a persistent one survives a restart. Hold the queue manager's lock to call these functions.
+A retained publication is a message on SYSTEM.RETAINED.PUB.QUEUE, with a GroupId made from its topic string. So it takes effect
+with its unit of work, and survives a restart if it is persistent. Callers hold the queue manager's lock.
 
 Source: IBM MQ, "MQPMO options", "MQSUBRQ", reason codes 2479, 2526. Unverified: a publication that is not persistent is gone
-after a restart; of two units of work that retain on one topic, the later MQPUT counts.
+after a restart; if two units of work retain publications on the same topic, the later MQPUT counts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def to_retain(
     body: bytes,
     properties: Sequence[Property],
 ) -> Message:
-    """Return the message that retains a publication; raises Failed with MQRC_PUT_NOT_RETAINED."""
+    """Return the message that retains a publication. Raises Failed with MQRC_PUT_NOT_RETAINED."""
     queue = _retained_queue(q_mgr)
     if (
         queue is None
@@ -69,7 +69,7 @@ def _retained_queue(q_mgr: QueueManager) -> Queue | None:
 
 
 def _latest(q_mgr: QueueManager, queue: Queue, key: bytes) -> Message | None:
-    """Return the retained publication of a topic, and delete older ones, which must not come back."""
+    """Return a topic's retained publication, and delete the topic's older publications, so that they never come back."""
     expired = queue.expire(time.time())
     group = queue.groups.get(key)
     found = sorted(group.members.values(), key=lambda message: message.position) if group is not None else []
@@ -82,13 +82,13 @@ def _latest(q_mgr: QueueManager, queue: Queue, key: bytes) -> Message | None:
 
 
 def retained_on(q_mgr: QueueManager, topic_string: str) -> Message | None:
-    """Return the retained publication of a topic."""
+    """Return a topic's retained publication, or None."""
     queue = _retained_queue(q_mgr)
     return _latest(q_mgr, queue, _key_of(topic_string)) if queue is not None else None
 
 
 def _retained_for(q_mgr: QueueManager, subscription: Subscription) -> list[tuple[str, Message]]:
-    """Return the retained publications for a subscription, in order of their topic strings, and with these."""
+    """Return topic strings and retained publications for a subscription, ordered by topic string."""
     attributes = subscription.attributes
     queue = _retained_queue(q_mgr)
     if queue is None:
@@ -109,7 +109,7 @@ def _topic_string_of(message: Message) -> str:
 
 
 def clear_retained(q_mgr: QueueManager, topic_string: str) -> None:
-    """Delete the retained publication of a topic, if there is one."""
+    """Delete a topic's retained publication, if there is one."""
     message = retained_on(q_mgr, topic_string)
     if message is not None:
         q_mgr.write_now((), [message])
@@ -118,10 +118,9 @@ def clear_retained(q_mgr: QueueManager, topic_string: str) -> None:
 
 
 def send_retained(q_mgr: QueueManager, subscription: Subscription) -> int:
-    """Put the matching retained publications on a subscription's queue, outside any unit of work; return their number.
+    """Put matching retained publications on a subscription's queue, outside any unit of work; return how many.
 
-    Raises:
-        Failed: MQRC_RETAINED_NOT_DELIVERED.
+    Raises Failed with MQRC_RETAINED_NOT_DELIVERED.
     """
     sent: list[Message] = []
     delivered: dict[Queue, int] = {}

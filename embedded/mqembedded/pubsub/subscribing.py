@@ -1,11 +1,11 @@
 """MQSUB and MQSUBRQ.
 
-A subscription is identified by its name, and has at most one handle. MQSUB that resumes a subscription returns its attributes
-in the MQSD. Not here: subscriptions themselves (``subscription.py``), publications (``publishing.py``, ``retained.py``).
+A name identifies a subscription, which has at most one handle. An MQSUB that resumes a subscription returns its attributes in the
+MQSD. Subscriptions are in ``subscription.py``, publications in ``publishing.py`` and ``retained.py``.
 
-Source: IBM MQ, "MQSUB", "Options (MQLONG) for MQSD" and the other fields of MQSD, "MQSUBRQ", "Rules for validating MQI
-options", reason codes 2428, 2429, 2432, 2434, 2436, 2509, 2510, 2512, 2515, 2522. Unverified: that MQSO_RESUME with another
-topic gets 2510 like MQSO_ALTER, and with a handle of another queue 2019; which errors come first.
+Source: IBM MQ, "MQSUB", "Options (MQLONG) for MQSD" and the other fields of MQSD, "MQSUBRQ", "Rules for validating MQI options",
+reason codes 2428, 2429, 2432, 2434, 2436, 2509, 2510, 2512, 2515, 2522. Unverified: MQSO_RESUME with another topic gets 2510 like
+MQSO_ALTER, and with another queue's handle 2019; the order of the checks.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def subscribe(
     sub_name: bytes,
     sub_user_data: bytes,
 ) -> Answer:
-    """MQSUB: create, alter or resume a subscription."""
+    """Carry out MQSUB: create, alter or resume a subscription."""
     try:
         sd = SubscriptionDescriptor(sd_raw)
     except StructureError as error:
@@ -108,10 +108,10 @@ def _check_options(options: int) -> None:
 
 
 def _check_fields(sd: SubscriptionDescriptor, object_string: bytes, sub_name: bytes, sub_user_data: bytes) -> None:
-    """Raise Failed for a field of MQSD that is always wrong."""
+    """Raise Failed if a field of MQSD has a value that is never allowed."""
     if not sd.object_string.is_well_formed(object_string):
         raise Failed(mq.MQRC_OBJECT_STRING_ERROR)
-    # Only a subscription with a name can be found again.
+    # Only a subscription with a name can be resumed.
     named = sd.options & (mq.MQSO_DURABLE | mq.MQSO_RESUME | mq.MQSO_ALTER)
     if not sd.sub_name.is_well_formed(sub_name) or (named and not sub_name):
         raise Failed(mq.MQRC_SUB_NAME_ERROR)
@@ -125,12 +125,12 @@ def _check_fields(sd: SubscriptionDescriptor, object_string: bytes, sub_name: by
     if not mq.MQPRI_PRIORITY_AS_PUBLISHED <= sd.pub_priority <= MAX_PRIORITY or sd.pub_priority == -2:
         raise Failed(mq.MQRC_PRIORITY_ERROR)
     if not 0 <= sd.level <= _HIGHEST_LEVEL:
-        # IBM does not document the reason code for a level beyond 9: unverified.
+        # IBM does not document the reason code for a level above 9, so it is unverified.
         raise Failed(mq.MQRC_SD_ERROR)
 
 
 class _Asked:
-    """One MQSUB call. Its methods are called under the queue manager's lock."""
+    """An MQSUB call. Callers hold the queue manager's lock."""
 
     def __init__(
         self,
@@ -225,7 +225,7 @@ class _Asked:
         check_subscribe(self.q_mgr, self.connection, topic_string, queue, sets_identity=sets_identity)
 
     def _provided(self, *, durable: bool) -> Queue:
-        """Return the queue of the application's handle; raises Failed."""
+        """Return the queue of the application's handle. Raises Failed."""
         handle = self.connection.handles.get(self.hobj)
         if handle is None or handle.queue is None or not handle.options & (INPUT | mq.MQOO_BROWSE):
             raise Failed(mq.MQRC_HOBJ_ERROR)
@@ -284,7 +284,7 @@ class _Asked:
         return self._reopened(existing, queue)
 
     def _destination(self, name: str) -> Queue | None:
-        """Return the queue to open for the application; None if the application has given a handle. Raises Failed."""
+        """Return the queue to open for the application, or None if the application has given a handle. Raises Failed."""
         if self.hobj == mq.MQHO_NONE or self.sd.options & mq.MQSO_MANAGED:
             try:
                 return self.q_mgr.catalogue.resolve(name)[0]
@@ -313,7 +313,7 @@ class _Asked:
         return mq.MQCC_OK, mq.MQRC_NONE, [hobj, hsub, raw, user_data[: self.sd.sub_user_data.room], resolved]
 
     def _opened(self, subscription: Subscription, queue: Queue | None) -> tuple[int, int]:
-        """Open the subscription and, unless the application has given a handle, its queue; return their handles."""
+        """Open the subscription, and its queue if the application has given no handle; return both handles."""
         hobj = self.hobj
         if queue is not None:
             od = ObjectDescriptor(
@@ -329,12 +329,12 @@ class _Asked:
 
 
 def expires_at_s(expiry: int) -> float | None:
-    """Return the time after this many tenths of a second, as in ``time.time()``; None for MQEI_UNLIMITED."""
+    """Return the time in this many tenths of a second, as in ``time.time()``; None for MQEI_UNLIMITED."""
     return None if expiry == mq.MQEI_UNLIMITED else time.time() + expiry / 10
 
 
 def request(q_mgr: QueueManager, connection: Connection, hsub: int, action: int, sro_raw: bytes) -> Answer:
-    """MQSUBRQ: send the retained publications of a subscription that gets them only on request."""
+    """Carry out MQSUBRQ: send retained publications to a subscription that gets them only on request."""
     options = 0
     if sro_raw:
         try:
@@ -355,7 +355,7 @@ def request(q_mgr: QueueManager, connection: Connection, hsub: int, action: int,
         if q_mgr.parts.get(Subscriptions).identified(subscription.attributes.sub_id) is None:
             raise Failed(mq.MQRC_INVALID_SUBSCRIPTION)
         if not subscription.attributes.is_(mq.MQSO_PUBLICATIONS_ON_REQUEST):
-            # IBM documents that the option cannot be used, but not the reason code: unverified.
+            # IBM documents that the option cannot be used, but not the reason code, so it is unverified.
             raise Failed(mq.MQRC_OPTIONS_ERROR)
         sent = send_retained(q_mgr, subscription)
     if not sent:

@@ -1,12 +1,11 @@
-"""Subscriptions: their attributes, and all subscriptions of one queue manager.
+"""Subscriptions: their attributes, and all subscriptions of a queue manager.
 
-The store keeps the attributes of durable subscriptions. While an application has a subscription open, this has the connection
-of the application. Its destination is the name of a queue. The queue of a managed subscription is created with the
-subscription; after the subscription is removed, the queue is deleted as soon as nobody uses it. Hold the queue manager's lock
-to call methods. Not here: MQSUB (``subscribing.py``), publications (``publishing.py``).
+The store keeps the attributes of durable subscriptions. A subscription that an application has open has the application's
+connection identifier. A subscription's destination is a queue name. The queue of a managed subscription is created with the
+subscription. After the subscription is removed, the queue is deleted as soon as no handle uses it. Callers of methods hold the
+queue manager's lock. ``subscribing.py`` has MQSUB.
 
-Source: IBM MQ, "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: the form of subscription identifiers behind their
-first four bytes.
+Source: IBM MQ, "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: the form of identifiers after their first four bytes.
 """
 
 from __future__ import annotations
@@ -38,7 +37,8 @@ class SubscriptionAttributes:
     """The attributes of a subscription.
 
     ``options`` are the MQSO_* options that a subscription keeps. ``queue`` is the destination. ``correl_id`` goes into
-    publications unless it is MQCI_NONE. ``expiry`` is in tenths of a second; ``expires_at_s`` is the end of that time.
+    publications if it is not MQCI_NONE. ``expiry`` is in tenths of a second; ``expires_at_s`` is the time when the subscription
+    expires.
     """
 
     name: str
@@ -60,12 +60,12 @@ class SubscriptionAttributes:
     type: int = pcf.MQSUBTYPE_API
 
     def is_(self, option: int) -> bool:
-        """Whether the subscription has one of these MQSO_* options."""
+        """Whether the subscription has any of these MQSO_* options."""
         return bool(self.options & option)
 
     @property
     def wildcards(self) -> Wildcards:
-        """The interpretation of wildcards in the topic string."""
+        """How wildcards in the topic string are interpreted."""
         return Wildcards.CHARACTER if self.is_(mq.MQSO_WILDCARD_CHAR) else Wildcards.TOPIC
 
     def as_kept(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class SubscriptionAttributes:
 
 
 class Subscription:
-    """One subscription. ``connection_id`` is that of the connection with the open handle, or None."""
+    """A subscription. ``connection_id`` identifies the connection that has it open, or is None."""
 
     __slots__ = ("attributes", "connection_id", "matches", "published", "removed")
 
@@ -93,13 +93,13 @@ class Subscription:
 
     @property
     def significance(self) -> tuple[bool, int]:
-        """The sort key that decides which subscription of a group gets a publication: no wildcards first, then the longest."""
+        """A sort key that chooses the subscription in a group: topic strings without wildcards first, then the longest."""
         attributes = self.attributes
         return not has_wildcards(attributes.topic_string, attributes.wildcards), len(attributes.topic_string)
 
 
 class Subscriptions:
-    """All subscriptions of one queue manager."""
+    """All subscriptions of a queue manager."""
 
     def __init__(self, store: Store, catalogue: Catalogue) -> None:
         self._store = store
@@ -107,17 +107,16 @@ class Subscriptions:
         self._by_id: dict[bytes, Subscription] = {}
         self._by_name: dict[str, Subscription] = {}
         self._by_topic: TopicIndex[Subscription] = TopicIndex()
-        # Expiry times with the identifiers of subscriptions. Entries for subscriptions that are gone or were prolonged are
-        # ignored.
+        # Expiry times with the subscriptions' identifiers. Entries are ignored if the subscription is gone or was prolonged.
         self._expiring: list[tuple[float, bytes]] = []
         for kept in store.subscriptions():
             self._note(Subscription(_from_kept(kept)))
-        # The count starts with the time, as for messages, so no identifier is repeated.
+        # The count starts at the current time, as for messages, so that no identifier is repeated.
         self._serial = itertools.count(time.time_ns())
         wanted = {one.attributes.queue for one in self._by_id.values()}
         for queue in catalogue.queues():
             if queue.name.startswith(MANAGED_DURABLE) and queue.name not in wanted:
-                # The queue manager died while it made or removed the subscription of this queue.
+                # The queue manager ended while it made or removed this queue's subscription.
                 catalogue.delete_dynamic(queue)
 
     def all(self) -> list[Subscription]:
@@ -126,30 +125,30 @@ class Subscriptions:
         return sorted(self._by_id.values(), key=_by_name)
 
     def named(self, name: str) -> Subscription | None:
-        """Return the subscription of this name; "" names no subscription."""
+        """Return the subscription with this name, or None. No subscription has the name ""."""
         self._expire(time.time())
         return self._by_name.get(name)
 
     def identified(self, sub_id: bytes) -> Subscription | None:
-        """Return the subscription with this identifier."""
+        """Return the subscription with this identifier, or None."""
         self._expire(time.time())
         return self._by_id.get(sub_id)
 
     def matching(self, topic_string: str) -> list[Subscription]:
-        """Return the subscriptions to a topic, ordered by name."""
+        """Return the subscriptions that match a topic, ordered by name."""
         self._expire(time.time())
         found = (one for one in self._by_topic.candidates(topic_string) if one.matches(topic_string))
         return sorted(found, key=_by_name)
 
     def new_id(self) -> bytes:
-        """Return the identifier for a new subscription, 24 bytes."""
+        """Return a new subscription identifier, 24 bytes."""
         return b"AMQX" + bytes(12) + next(self._serial).to_bytes(8, "big")
 
     def managed_queue(self, model_name: str, *, durable: bool) -> Queue:
-        """Create the queue of a managed subscription from a topic's model queue.
+        """Create a managed subscription's queue from a topic's model queue.
 
         Raises:
-            CatalogueError: MQRC_INVALID_DESTINATION, the model queue does not exist, or makes temporary queues and the
+            CatalogueError: MQRC_INVALID_DESTINATION if the model queue does not exist, or if it makes temporary queues and the
                 subscription is durable (reason code 2522).
         """
         model = self.catalogue.get(model_name)
@@ -183,13 +182,13 @@ class Subscriptions:
             heapq.heappush(self._expiring, (attributes.expires_at_s, attributes.sub_id))
 
     def change(self, subscription: Subscription, attributes: SubscriptionAttributes) -> None:
-        """Change attributes of a subscription; name, identifier and topic string stay."""
+        """Change attributes of a subscription, except name, identifier and topic string."""
         subscription.attributes = attributes
         self._keep(subscription)
         self._note_expiry(attributes)
 
     def remove(self, subscription: Subscription) -> None:
-        """Remove a subscription. A managed queue is deleted as soon as nobody has it open."""
+        """Remove a subscription. Its managed queue is deleted as soon as no handle has it open."""
         attributes = subscription.attributes
         if subscription.removed:
             return
@@ -203,7 +202,7 @@ class Subscriptions:
             self.catalogue.abandon(attributes.queue)
 
     def closed(self, subscription: Subscription) -> None:
-        """Note that the application has closed the subscription. If it is not durable, it ends."""
+        """Record that the application has closed the subscription, which ends if it is not durable."""
         subscription.connection_id = None
         if not subscription.attributes.is_(mq.MQSO_DURABLE):
             self.remove(subscription)

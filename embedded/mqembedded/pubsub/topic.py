@@ -1,8 +1,7 @@
-"""A topic: a topic string, and its attributes from the topic objects above it in the tree.
+"""A topic: a topic string, and the attributes that it gets from topic objects.
 
 The nearest topic object at or above a topic string in the topic tree governs it. If an attribute of that object is "as parent",
-its value comes from the next object above, up to SYSTEM.BASE.TOPIC. Not here: publications (``publishing.py``), subscriptions
-(``subscription.py``).
+its value comes from the next object above, up to SYSTEM.BASE.TOPIC. ``publishing.py`` publishes.
 
 Source: IBM MQ, "DEFINE TOPIC", "Combining topic strings", reason codes 2085, 2425.
 """
@@ -18,7 +17,7 @@ from mqembedded.objects.kinds import Kind
 from mqembedded.objects.others import BASE_TOPIC, CatalogueError, Objects
 from mqembedded.pubsub.topic_string import SEPARATOR, combined
 
-# The value that means "as parent", by selector.
+# The value that means "as parent", by attribute selector.
 _AS_PARENT: dict[int, Value] = {
     mq.MQIA_INHIBIT_PUB: 0,
     mq.MQIA_INHIBIT_SUB: 0,
@@ -35,7 +34,7 @@ _AS_PARENT: dict[int, Value] = {
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic string with its attributes; ``name`` is the topic object that governs it."""
+    """A topic string with its attributes. ``name`` is the topic object that governs it."""
 
     string: str
     name: str
@@ -49,7 +48,7 @@ class Topic:
 
 
 def full_topic_string(objects: Objects, name: str, given: str) -> str:
-    """Return the full topic string from a topic object's name and the application's string.
+    """Return the full topic string for a topic object's name and the application's string.
 
     Raises:
         CatalogueError: MQRC_UNKNOWN_OBJECT_NAME, MQRC_TOPIC_STRING_ERROR.
@@ -62,7 +61,7 @@ def full_topic_string(objects: Objects, name: str, given: str) -> str:
 
 
 def topic_at(objects: Objects, string: str) -> Topic:
-    """Return the topic of this string."""
+    """Return the topic for this topic string."""
     above = list(objects_at_and_above(objects, string))
     values: dict[int, Value] = {}
     for selector, as_parent in _AS_PARENT.items():
@@ -84,7 +83,7 @@ def objects_at_and_above(objects: Objects, string: str) -> Iterator[str]:
     levels = string.split(SEPARATOR)
     for length in range(len(levels), 0, -1):
         name = objects.topic_with(SEPARATOR.join(levels[:length]))
-        # The first level of a topic string that begins with a separator is an empty node below the root.
+        # If a topic string begins with a separator, its first level is an empty node below the root.
         if name is not None and any(levels[:length]):
             yield name
     yield BASE_TOPIC

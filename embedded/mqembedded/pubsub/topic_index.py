@@ -1,10 +1,10 @@
-"""An index of subscriptions by topic string, which finds those of a publication without looking at the others.
+"""An index of subscriptions by topic string, which finds a publication's subscriptions without looking at all others.
 
-A topic string without wildcards is looked up in a dictionary. With topic-based wildcards, its levels up to the first ``#`` are
-a path in a tree. With character wildcards, it is looked up by the text before the first wildcard. The index may find too many
-subscriptions, never too few; ``Subscription.matches`` decides.
+Topic strings without wildcards are in a dictionary. Topic strings with topic-based wildcards are in a tree, by their levels
+before the first ``#``. Topic strings with character wildcards are found by their text before the first wildcard. The index can
+find too many subscriptions, but never too few. ``Subscription.matches`` decides.
 
-Pure. Not here: the meaning of wildcards (``topic_string.py``).
+``topic_string.py`` interprets wildcards.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SPECIAL = re.compile(r"[*?%]")
 
 
 class _Level(Generic[T]):
-    """A level of the tree. Topic strings in ``here`` end at it; those in ``below`` continue with ``#``."""
+    """A level of the tree. Topic strings in ``here`` end at this level. Topic strings in ``below`` continue with ``#``."""
 
     __slots__ = ("below", "here", "next")
 
@@ -35,13 +35,13 @@ class _Level(Generic[T]):
 
 
 class TopicIndex(Generic[T]):
-    """Values by topic string; several values may have the same one."""
+    """An index of values by topic string. Several values can have the same topic string."""
 
     def __init__(self) -> None:
         self._plain: dict[str, dict[T, None]] = {}
         self._root: _Level[T] = _Level()
         self._by_beginning: dict[str, dict[T, None]] = {}
-        # The number of different beginnings of each length.
+        # How many different beginnings have each length.
         self._lengths: Counter[int] = Counter()
 
     def add(self, topic_string: str, wildcards: Wildcards, one: T) -> None:
@@ -77,7 +77,7 @@ class TopicIndex(Generic[T]):
             _discard(self._plain, topic_string, one)
 
     def candidates(self, topic_string: str) -> Iterator[T]:
-        """Yield the values whose topic strings may match this topic, each once."""
+        """Yield, once each, the values whose topic strings can match this topic."""
         yield from self._plain.get(topic_string, ())
         if self._root:
             yield from dict.fromkeys(self._in_tree(topic_string.split(SEPARATOR)))
@@ -90,7 +90,7 @@ class TopicIndex(Generic[T]):
         for level in levels:
             for at in reached:
                 yield from at.below
-            # The name of a level in the topic may itself be "+".
+            # A level in the topic can itself have the name "+".
             reached = [at.next[name] for at in reached for name in {level, "+"} if name in at.next]
         for at in reached:
             yield from at.below
@@ -98,7 +98,7 @@ class TopicIndex(Generic[T]):
 
 
 def _levels(topic_string: str) -> tuple[list[str], bool]:
-    """Return the levels before the first ``#``, and whether these are all levels."""
+    """Return the levels before the first ``#``, and whether they are all levels of the topic string."""
     levels = topic_string.split(SEPARATOR)
     if "#" not in levels:
         return levels, True

@@ -1,9 +1,9 @@
-"""Topic strings: combining one from its parts, and matching them with the wildcards of a subscription.
+"""Combines topic strings from their parts, and matches them with a subscription's wildcards.
 
-Pure. Not here: topic objects and their attributes (``topic.py``), subscriptions (``subscription.py``).
+``topic.py`` has topic objects and their attributes, ``subscription.py`` the subscriptions.
 
 Source: IBM MQ, "Using topic strings", "Combining topic strings", "Topic-based wildcard scheme", "Wildcard schemes", reason code
-2425. Unverified: that a topic-based wildcard also matches an empty level.
+2425. Unverified: a topic-based wildcard also matches an empty level.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from mqembedded.properties.values import codec
 
 SEPARATOR = "/"
 _ESCAPED = frozenset("*?%")
-# Only the queue manager publishes below this prefix (reason code 2598). A wildcard does not match the prefix.
+# Only the queue manager publishes on topics with this prefix (reason code 2598). A wildcard does not match the prefix.
 ADMIN_PREFIX = "$SYS/MQ/"
 
 
 def text_of(raw: bytes, ccsid: int = UTF_8) -> str:
-    """Return a text of an application, which is in the character set that it names, or in the queue manager's.
+    """Return an application's text. ``ccsid`` is its character set, perhaps that of the queue manager.
 
-    Invalid bytes are kept: ``bytes_of`` returns them unchanged.
+    Invalid bytes are kept, so that ``bytes_of`` returns them unchanged.
     """
     page = codec(ccsid, mq.MQENC_NATIVE)
     if page is None or page.name == "utf-8":
@@ -35,26 +35,26 @@ def text_of(raw: bytes, ccsid: int = UTF_8) -> str:
 
 
 def bytes_of(text: str) -> bytes:
-    """Return a text in the form that applications get, UTF-8."""
+    """Return a text in UTF-8, as applications get it."""
     return text.encode("utf-8", "surrogateescape")
 
 
 class Wildcards(enum.Enum):
-    """The interpretation of wildcards in a subscription's topic string."""
+    """How wildcards in a subscription's topic string are interpreted."""
 
     TOPIC = "topic"
     CHARACTER = "character"
 
 
 def combined(of_object: str, given: str) -> str:
-    """Return the full topic string from a topic object's TOPICSTR and the application's string; either may be empty."""
+    """Return the full topic string from a topic object's TOPICSTR and the application's string. Either can be empty."""
     # A part that begins with a blank or a null counts as empty.
     present = [part for part in (of_object, given) if part and part[0] not in " \0"]
     return SEPARATOR.join(present)
 
 
 def is_well_formed(pattern: str, wildcards: Wildcards) -> bool:
-    """Whether a subscription may have this topic string. With character wildcards, ``%`` must precede ``*``, ``?`` or ``%``."""
+    """Whether a subscription can have this topic string. With character wildcards, ``%`` needs ``*``, ``?`` or ``%`` after it."""
     if wildcards is Wildcards.TOPIC:
         return True
     characters = iter(pattern)
@@ -62,14 +62,14 @@ def is_well_formed(pattern: str, wildcards: Wildcards) -> bool:
 
 
 def has_wildcards(pattern: str, wildcards: Wildcards) -> bool:
-    """Whether a subscription's topic string may match more than one topic."""
+    """Whether a subscription's topic string can match more than one topic."""
     if wildcards is Wildcards.TOPIC:
         return not {"#", "+"}.isdisjoint(pattern.split(SEPARATOR))
     return bool(re.search(r"[*?]", re.sub(r"%.", "", pattern, flags=re.DOTALL)))
 
 
 def matcher(pattern: str, wildcards: Wildcards) -> Callable[[str], bool]:
-    """Return a function that tests whether a publication's topic string matches that of a subscription."""
+    """Return a function that tests whether a publication's topic string matches a subscription's topic string."""
     if wildcards is Wildcards.TOPIC:
         levels = pattern.split(SEPARATOR)
         return lambda topic: _levels_match(levels, topic.split(SEPARATOR)) and _may_see(pattern, topic)
@@ -82,8 +82,8 @@ def _may_see(pattern: str, topic: str) -> bool:
 
 
 def _levels_match(pattern: Sequence[str], topic: Sequence[str]) -> bool:
-    """Whether levels match. ``#`` matches any number of levels, even none; ``+`` matches one; anything else matches itself."""
-    # How many leading levels of the topic match all levels of the pattern so far.
+    """Whether levels match. ``#`` matches any number of levels, even none; ``+`` matches any level; others match themselves."""
+    # The numbers of leading topic levels that all pattern levels so far can match.
     reached = {0}
     for level in pattern:
         if level == "#":

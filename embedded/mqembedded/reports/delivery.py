@@ -1,9 +1,9 @@
-"""Delivery of messages that the queue manager puts itself, and of messages from a channel.
+"""Delivers messages that the queue manager itself puts, and messages from a channel.
 
-A report goes to the reply-to queue. If it cannot, it goes to the dead-letter queue with an MQDLH in front; if it cannot go
-there either, it is dropped. The user of the message that the report is about needs PUT and PASSID on the reply-to queue (IBM
-MQ, "Message context": for COD and expiration; for the others see the reading "authority for other reports"). As with MQOPEN,
-the profile of the name or of the transmission queue is checked. Not here: what is in a report (``reports.py``).
+A report goes to the reply-to queue. If that queue does not take it, the report goes to the dead-letter queue with an MQDLH in
+front. If the dead-letter queue does not take it either, the report is dropped. The user of the reported message needs PUT and
+PASSID for the reply-to queue (IBM MQ, "Message context", for COD and expiration; for other reports see the reading "authority for
+other reports"). As with MQOPEN, the profile of the name or of the transmission queue is checked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mqembedded.wire.structures import MessageDescriptor, name_field, text_field
 _log = logging.getLogger(__name__)
 
 DLH = struct.Struct("<4sii48s48sii8si28s8s8s")
-# The place of Encoding, CodedCharSetId and Format, which describe the data behind the MQDLH.
+# The offset of Encoding, CodedCharSetId and Format, which describe the data after the MQDLH.
 DLH_FORMAT_OFFSET = 116
 _TO_REPORT = frozenset({"PUT", "PASSID"})
 
@@ -41,9 +41,9 @@ def delivered(
     *,
     needs_authority: bool,
 ) -> list[Message]:
-    """Return the message with this descriptor, counted on the queue that takes it; an empty list if no queue does.
+    """Make a message, count it in its queue, and return it. Return an empty list if no queue takes it.
 
-    ``needs_authority``: whether the user in the descriptor needs authority for that queue.
+    ``needs_authority`` is set if the user in the descriptor needs authority for this queue.
     """
     try:
         target = q_mgr.cluster.addressed(reply_to_q, reply_to_q_mgr)
@@ -75,9 +75,9 @@ def dead_letter(
     reason: int,
     destination: tuple[str, str],
 ) -> Message | None:
-    """Return the message for the dead-letter queue, with an MQDLH in front; None if that queue does not take it.
+    """Return the message for the dead-letter queue, with an MQDLH in front, or None if that queue does not take it.
 
-    ``destination`` is the message's queue and queue manager; ``md`` becomes the descriptor of the dead letter.
+    ``destination`` is the message's queue and queue manager. ``md`` becomes the descriptor of the dead letter.
     """
     name = str(q_mgr.catalogue.q_mgr_values[mq.MQCA_DEAD_LETTER_Q_NAME])
     fields = (
@@ -116,12 +116,12 @@ def placed(
     *,
     bound: Bound | None = None,
 ) -> Message:
-    """Return the message for a queue, counted on it. For another queue manager, that is the transmission queue.
+    """Make a message for a queue, or for the transmission queue to it. Count the message in this queue, and return it.
 
-    ``bound`` overrides how the target binds it.
+    ``bound`` overrides the target's binding.
 
     Raises:
-        Failed: the reason code with which the queue refuses it.
+        Failed: the queue refuses the message, with this reason code.
     """
     queue = target.queue
     persistent = md.persistence == mq.MQPER_PERSISTENT

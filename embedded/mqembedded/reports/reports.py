@@ -1,18 +1,18 @@
-"""Report messages that the queue manager makes: confirm on arrival, confirm on delivery, expiration.
+"""Report messages that the queue manager makes: confirm on arrival, confirm on delivery, expiration, exception.
 
-The Report field of a message asks for reports, and says how much data and whose identifiers they carry. A report goes to the
-message's ReplyToQ. If that queue refuses the report, it goes to the dead-letter queue, unless the message has MQRO_DISCARD_MSG.
-If that queue refuses it, too, it is dropped and logged. A report belongs to the unit of work of its put or get, and is written
-to disk together with that. Exception reports are made only for messages that a channel cannot deliver: an application that puts
-to a queue of its own queue manager gets a reason code instead.
+The Report field of a message asks for reports, and chooses the data and the identifiers that reports contain. A report goes to
+the message's ReplyToQ. If that queue refuses the report, it goes to the dead-letter queue, except if the message has
+MQRO_DISCARD_MSG. If the dead-letter queue also refuses it, the report is dropped and logged. A report belongs to the unit of work
+of its put or get, and is written to the disk with that unit of work. Only messages that a channel cannot deliver get exception
+reports. An application that puts to a queue of its own queue manager gets a reason code instead.
 
 Source: IBM MQ, "Report", "Structure of the report field", "OriginalLength", "Reports and segmented messages", "Feedback",
-"Activity report MQMD", "Conversion of report messages". Unverified: that identity context and priority are the original
-message's; the 60 seconds of an expiry report with MQRO_PASS_DISCARD_AND_EXPIRY; that properties come with a report that has
-data, as their copy options say; that messages with an MQDLH are neither confirmed on arrival nor on delivery; that a report
-which cannot be put changes nothing for the message it is about.
+"Activity report MQMD", "Conversion of report messages". Unverified: identity context and priority are the original message's; an
+expiry report with MQRO_PASS_DISCARD_AND_EXPIRY expires after 60 seconds; a report with data has the properties that their copy
+options choose; messages with an MQDLH get no COA or COD reports; a report that cannot be put does not affect the reported
+message.
 
-Not here: where a report goes (``delivery.py``), the fields of an application's own reports (``calls/putting.py``).
+``delivery.py`` delivers reports. ``calls/putting.py`` sets fields of reports that applications put.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from mqembedded.wire.structures import MessageDescriptor, as_only_segment, name_
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of report: its Report options (without data, with some, with all), and its Feedback.
+    """A kind of report: its Report options (without data, with some data, with full data), and its Feedback.
 
     Each option contains the bits of the option before it.
     """
@@ -47,7 +47,7 @@ class Kind:
     feedback: int
 
     def asked(self, report: int) -> int:
-        """Return the option of this kind in a Report field; 0 for none."""
+        """Return the option of this kind that a Report field contains, or 0."""
         return report & self.with_full_data
 
 
@@ -56,7 +56,7 @@ COD = Kind(mq.MQRO_COD, mq.MQRO_COD_WITH_DATA, mq.MQRO_COD_WITH_FULL_DATA, mq.MQ
 EXPIRATION = Kind(
     mq.MQRO_EXPIRATION, mq.MQRO_EXPIRATION_WITH_DATA, mq.MQRO_EXPIRATION_WITH_FULL_DATA, mq.MQFB_EXPIRATION
 )
-# Its Feedback is a reason code.
+# The Feedback of an exception report is a reason code.
 EXCEPTION = Kind(mq.MQRO_EXCEPTION, mq.MQRO_EXCEPTION_WITH_DATA, mq.MQRO_EXCEPTION_WITH_FULL_DATA, mq.MQFB_NONE)
 _KINDS = (COA, COD, EXPIRATION, EXCEPTION)
 _OTHERS = (
@@ -72,17 +72,17 @@ _REPORT_AND_FORMAT = struct.Struct("<i20x8s")
 _REPORT_OFFSET = 8
 _DATA_LENGTH = 100
 _EXPIRY_OF_EXPIRY_REPORT = 600  # tenths of a second
-# The fields with which all headers that have a StrucLength begin: StrucId, Version, StrucLength, and Encoding, CodedCharSetId
-# and Format of the data behind.
+# The first fields of all headers that have a StrucLength: StrucId, Version, StrucLength, and Encoding, CodedCharSetId and Format
+# of the data after the header.
 _HEADER = struct.Struct("<4siiii8s")
 
 
 def check_report(report: int) -> int:
-    """Check a Report field; returns MQRC_UNKNOWN_REPORT_OPTION, a warning, or MQRC_NONE.
+    """Check a Report field; return MQRC_UNKNOWN_REPORT_OPTION, which is a warning, or MQRC_NONE.
 
-    Three masks sort unknown options: rejected, accepted with a warning, accepted for another queue manager only. The last are
-    rejected here, too (IBM MQ, "Structure of the report field"). Unverified: that a WITH_DATA bit without the bits below it
-    counts as unknown.
+    Three masks divide unknown options into options that are rejected, accepted with a warning, or accepted only for another queue
+    manager. This function rejects the third kind, too (IBM MQ, "Structure of the report field"). Unverified: a WITH_DATA bit
+    without the bits below it counts as unknown.
 
     Raises:
         Failed: MQRC_REPORT_OPTIONS_ERROR.
@@ -103,18 +103,18 @@ def wants_reply_queue(report: int) -> bool:
 
 
 def is_confirmed(kind: Kind, report: int, format_: bytes) -> bool:
-    """Whether the queue manager makes a report of this kind (COA, COD) for a message with this Report and Format."""
+    """Whether the queue manager makes a COA or COD report for a message with this Report and Format."""
     return bool(kind.asked(report)) and format_ not in (mq.MQFMT_DEAD_LETTER_HEADER, mq.MQFMT_XMIT_Q_HEADER)
 
 
 def delivery_is_confirmed(message: Message) -> bool:
-    """Whether the delivery of this message will be confirmed with a COD report."""
+    """Whether the queue manager will make a COD report when this message is got."""
     report, format_ = _REPORT_AND_FORMAT.unpack_from(message.md, _REPORT_OFFSET)
     return is_confirmed(COD, report, format_)
 
 
 def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list[Message]:
-    """Return the COA reports for these new messages, counted on their queues but not available yet."""
+    """Make the COA reports about new messages, count them in their queues, and return them. They are not available yet."""
     made = []
     for message in messages:
         made += _of(q_mgr, COA, message)
@@ -122,7 +122,7 @@ def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list
 
 
 def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Message]:
-    """Return the COD report for the messages of one MQGET, counted on its queue but not available yet.
+    """Make the COD report about an MQGET's messages, count it in its queue, and return it. It is not available yet.
 
     Segments that are got together get one report (IBM MQ, "Reports and segmented messages").
     """
@@ -139,9 +139,9 @@ def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Messa
 def report_on_exception(
     q_mgr: QueueManager, about: MessageDescriptor, data: bytes, properties: bytes, reason: int
 ) -> list[Message]:
-    """Return the exception report on a message that a channel could not deliver, counted on its queue but not available yet.
+    """Make the exception report about a message that a channel could not deliver, count it in its queue, and return it.
 
-    The list is empty if the message does not ask for one.
+    The report is not available yet. The list is empty if the message does not ask for an exception report.
     """
     if not EXCEPTION.asked(about.report):
         return []
@@ -149,7 +149,7 @@ def report_on_exception(
 
 
 def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
-    """Remove expired messages from a queue, and make the reports that they ask for; under the lock.
+    """Remove expired messages from a queue, and make the reports that they ask for. Callers hold the lock.
 
     Raises:
         Failed: the disk refuses the write.
@@ -161,7 +161,7 @@ def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
     for message in expired:
         if EXPIRATION.asked(MessageDescriptor(message.md).report):
             reports += _of(q_mgr, EXPIRATION, message)
-    # Unlike other writes, this one is under the lock. It is rare, and a removed message must not come back.
+    # Unlike other writes, this write is under the lock. It is rare, and a removed message must not come back.
     try:
         q_mgr.write_now(reports, expired)
     except Failed:
@@ -171,13 +171,13 @@ def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
 
 
 def forget(messages: Iterable[Message]) -> None:
-    """Uncount reports that could not be written; under the lock."""
+    """Subtract reports that could not be written from their queues' counts. Callers hold the lock."""
     for message in messages:
         message.queue.held -= 1
 
 
 def publish(messages: Iterable[Message]) -> None:
-    """Make written reports available; under the lock."""
+    """Make reports available that were written. Callers hold the lock."""
     for message in messages:
         message.queue.make_available((message,))
 
@@ -198,10 +198,10 @@ def _report(
     properties: bytes,
     expires_at_s: float | None,
 ) -> list[Message]:
-    """Return one report, counted on its queue; an empty list if no queue takes it.
+    """Make a report, count it in its queue, and return it. Return an empty list if no queue takes it.
 
-    ``about`` is the descriptor of the message that is reported on; the other parameters are its data, properties and expiry.
-    For segments that are got together, descriptor and data are those of the reassembled message.
+    ``about`` is the descriptor of the reported message. The other parameters are the message's data, properties and expiry. For
+    segments that are got together, descriptor and data are those of the reassembled message.
     """
     option = kind.asked(about.report)
     if option == kind.plain:
@@ -218,7 +218,7 @@ def _report(
 
 
 def _headers_length(format_: bytes, data: bytes) -> int:
-    """Return the length of the MQ headers in front of the data. They do not count among its first 100 bytes."""
+    """Return the length of the MQ headers in front of the data. They do not count in the 100 bytes of a report with data."""
     at = 0
     while True:
         if format_ == mq.MQFMT_DEAD_LETTER_HEADER:
@@ -238,8 +238,8 @@ def _descriptor(
 ) -> MessageDescriptor:
     """Return the descriptor of a report.
 
-    The report has the same GroupId, MsgSeqNumber, Offset and MsgFlags, so a report on a segment is a segment. It also has the
-    same Format, CodedCharSetId, Encoding, Priority, Persistence and the identity context.
+    GroupId, MsgSeqNumber, Offset and MsgFlags are the reported message's, so a report about a segment is a segment. Format,
+    CodedCharSetId, Encoding, Priority, Persistence and the identity context are the same, too.
     """
     md = MessageDescriptor(about.pack(2))
     md.msg_type, md.feedback = mq.MQMT_REPORT, kind.feedback

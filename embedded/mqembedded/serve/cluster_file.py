@@ -1,18 +1,18 @@
 """The file that describes a cluster of embedded queue managers, in TOML::
 
     cluster = "GRPCLUS"
-    mqsc = ["../20-mqgroups.mqsc", "cluster.mqsc"]      # for every queue manager, at every start
+    mqsc = ["../20-mqgroups.mqsc", "cluster.mqsc"]      # read by every queue manager at every start
 
     [[queue_manager]]
     name = "QM1"
     listen = "127.0.0.1:1414"
-    data = "./qm1"                  # optional; by default inside the directory given at the start
-    mqsc = ["qm1.mqsc"]             # optional; for this queue manager, after the files for all
+    data = "./qm1"                  # optional; by default in the directory given at the start
+    mqsc = ["qm1.mqsc"]             # optional; read after the files for all queue managers
 
     [channels]                      # optional; attributes of all channels, defaults as in MQSC
     batchsz = 50
 
-Paths are relative to the file. Not here: starting anything (``cluster_launcher.py``).
+Paths are relative to the file. ``cluster_launcher.py`` starts the cluster.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from mqembedded.channels.settings import ChannelSettings
 
 _NAME = re.compile(r"[A-Za-z0-9._%]{1,48}")
 _LONGEST_CHANNEL_NAME = 20
-# The characters of the queue manager's name in an identifier of a message or group (IBM MQ, "GroupId").
+# How many characters of the queue manager's name an identifier of a message or group contains (IBM MQ, "GroupId").
 _NAME_IN_IDENTIFIERS = 12
 
 
 class ClusterFileError(Exception):
-    """The file does not describe a cluster; the message says what is wrong, and where."""
+    """The file does not describe a cluster; the message explains what is wrong, and where in the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueueManagerEntry:
-    """One queue manager of the file. ``data`` is None if the file does not name a directory."""
+    """A queue manager in a cluster file. ``data`` is None if the file names no directory for it."""
 
     name: str
     listen: str
@@ -60,11 +60,11 @@ class ClusterFile:
 
 
 def read(path: Path) -> ClusterFile:
-    """Return the content of a file; raises ClusterFileError, and OSError if it cannot be read."""
+    """Return the content of a cluster file; raise ClusterFileError, or OSError if the file cannot be read."""
     try:
         found = tomllib.loads(path.read_text())
     except (ValueError, RecursionError) as error:
-        # Also an integer of thousands of digits, or brackets in brackets.
+        # An integer with thousands of digits and deeply nested brackets raise these errors, too.
         raise ClusterFileError(f"{path}: {error}") from error
     try:
         return _cluster(path.parent, found)
@@ -103,7 +103,7 @@ def _check_names(cluster: str, names: list[str]) -> None:
         if same:
             raise ClusterFileError(
                 f"{same[0]} and {name} have the same first {_NAME_IN_IDENTIFIERS} characters; group and message identifiers "
-                "of a cluster are different only if these are"
+                "of a cluster need different first characters"
             )
         channel = f"{cluster}.{name}"
         if len(channel) > _LONGEST_CHANNEL_NAME:

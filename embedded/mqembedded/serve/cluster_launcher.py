@@ -1,4 +1,4 @@
-"""Starting a cluster of embedded queue managers, each a process of its own."""
+"""Starts a cluster of embedded queue managers, each as a process of its own."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def queue_manager(
     readings: Mapping[str, str] | None = None,
     cleanup_gap_s: float = CLEANUP_GAP_S,
 ) -> EmbeddedQueueManager:
-    """Return one queue manager of a cluster, not yet started.
+    """Return a queue manager of a cluster, not yet started.
 
     Args:
         described: the cluster.
         entry: the queue manager.
-        data: the cluster's directory: the members exchange files there, and it has the data of those for which the file names
-            none.
-        mqsc: command files to read before those of the file.
+        data: the cluster's directory, where the members exchange files. It also has the member's data if ``entry`` names no
+            directory.
+        mqsc: MQSC files to read before the MQSC files of the cluster file.
         users: passwords by user.
-        log_level: of its log on standard error.
+        log_level: the level of the server's log on standard error.
         readings: see ``EmbeddedQueueManager``.
-        cleanup_gap_s: see there.
+        cleanup_gap_s: see ``EmbeddedQueueManager``.
     """
     return EmbeddedQueueManager(
         entry.name,
@@ -57,9 +57,9 @@ def membership(described: ClusterFile, data: Path) -> Membership:
 
 
 class EmbeddedCluster:
-    """Several queue managers that know each other. As a context manager it starts them on entry and stops them on exit.
+    """Several queue managers in a cluster. As a context manager, it starts them on entry and stops them on exit.
 
-    Each is an ``EmbeddedQueueManager`` of its own and can be killed and started again while the others run::
+    Each member is an ``EmbeddedQueueManager`` that you can kill and start again while the other members run::
 
         with EmbeddedCluster("docker/cluster/cluster.toml") as cluster:
             connection = pymqi.connect("QM1", cluster["QM1"].channel, cluster["QM1"].conn_name)
@@ -83,18 +83,18 @@ class EmbeddedCluster:
 
         Args:
             file: the cluster file, or its content.
-            data: the cluster's directory; a temporary one, deleted on exit, if None.
-            mqsc: command files that every queue manager reads before those of the file.
-            users: passwords by user, the same for all.
-            log_level: of the servers' logs on standard error.
-            readings: see ``EmbeddedQueueManager``; the same for all.
-            cleanup_gap_s: see there.
+            data: the cluster's directory; None for a temporary directory, which is deleted on exit.
+            mqsc: MQSC files that every queue manager reads before the MQSC files of the cluster file.
+            users: passwords by user, the same for all members.
+            log_level: the level of the servers' logs on standard error.
+            readings: see ``EmbeddedQueueManager``; the same for all members.
+            cleanup_gap_s: see ``EmbeddedQueueManager``.
 
         Raises:
             ClusterFileError: the file does not describe a cluster.
-            ReadingError: no such reading or value.
+            ReadingError: there is no such reading or value.
         """
-        # A wrong reading is refused here, before there is something to clean up.
+        # An unknown reading raises here, before there is anything to clean up.
         Readings(readings, cleanup_gap_s=cleanup_gap_s)
         self.file = file if isinstance(file, ClusterFile) else read(Path(file))
         self._temporary = temporary_directory() if data is None else None
@@ -132,12 +132,12 @@ class EmbeddedCluster:
             self._temporary.cleanup()
 
     def start(self) -> None:
-        """Start every queue manager that is not running; raises EmbeddedQueueManagerError."""
+        """Start every queue manager that is not running. Raises EmbeddedQueueManagerError."""
         for each in self.queue_managers.values():
             if not each.is_running:
                 each.start()
 
     def stop(self) -> None:
-        """Stop all queue managers in order."""
+        """Stop all queue managers cleanly."""
         for each in self.queue_managers.values():
             each.stop()

@@ -1,7 +1,7 @@
-"""Control of a running server, apart from the MQI: faults, counts of calls, a full disk, quiescing, channels, MQSC commands.
+"""Controls a running server outside the MQI: faults, counts of calls, a full disk, quiescing, channels, MQSC commands.
 
-A server writes its address, and the token for its control verb, to ``control.json`` in its data directory. Only the owner can
-read that file.
+A server writes its address, and the token for its control verb, to ``control.json`` in its data directory. Only the file's owner
+can read it.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _FILE = "control.json"
 
 
 class ControlError(Exception):
-    """The server cannot be reached, or refuses the command; the message says why."""
+    """The server cannot be reached, or refuses the command; the message explains why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Controls one server."""
+    """A client that sends control commands to one server."""
 
     host: str
     port: int
@@ -35,14 +35,14 @@ class Control:
 
     @classmethod
     def of(cls, data: Path) -> Control:
-        """Return the control of the server that uses this data directory; raises ControlError if there is none."""
+        """Return the control of the server that uses this data directory; raise ControlError if there is no such server."""
         try:
             return cls(**json.loads((data / _FILE).read_text()))
         except FileNotFoundError as error:
             raise ControlError(f"no embedded queue manager runs on {data}: there is no {_FILE}") from error
 
     def write(self, data: Path) -> None:
-        """Write the file in the data directory."""
+        """Write ``control.json`` in the data directory."""
         path = data / _FILE
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -54,69 +54,68 @@ class Control:
         self._do("arm", **asdict(fault))
 
     def clear_faults(self) -> None:
-        """Disarm faults that have not fired, release frozen or delayed calls, and set all counts to zero."""
+        """Disarm the faults that have not fired, release frozen or delayed calls, and set all counts to zero."""
         self._do("clear")
 
     def calls(self) -> dict[str, int]:
-        """Return how many calls of each verb were made since the start or since ``clear_faults``."""
+        """Return how many calls of each verb the server has counted since its start or the last ``clear_faults``."""
         calls: dict[str, int] = self._do("count")["calls"]
         return calls
 
     def faults_fired(self) -> int:
-        """Return how many faults fired since the start or since ``clear_faults``."""
+        """Return how many faults have fired since the start or the last ``clear_faults``."""
         fired: int = self._do("count")["fired"]
         return fired
 
     def fill_log(self, full: bool = True) -> None:
-        """Simulate a full disk, or end that.
+        """Simulate a full disk, or end the simulation.
 
-        While the disk is full, persistent puts outside syncpoint end with MQRC_STORAGE_MEDIUM_FULL, and units of work are
-        backed out.
+        Persistent puts outside syncpoint then fail with MQRC_STORAGE_MEDIUM_FULL, and units of work are backed out.
         """
         self._do("fill_log", full=full)
 
     def quiesce(self) -> None:
-        """End as ``endmqm`` does: calls with FAIL_IF_QUIESCING get MQRC_Q_MGR_QUIESCING, and the last MQDISC ends the server."""
+        """Quiesce like ``endmqm``: calls with FAIL_IF_QUIESCING get MQRC_Q_MGR_QUIESCING; the last MQDISC ends the server."""
         self._do("quiesce")
 
     def mqsc(self, text: str) -> tuple[bool, list[str]]:
-        """Run an MQSC command as administrator, as runmqsc does. Return whether it was done, and its texts."""
+        """Run an MQSC command as administrator, as runmqsc does. Return whether it succeeded, and the lines that it prints."""
         answer = self._do("mqsc", text=text)
         return answer["done"], answer["said"]
 
     def channels(self) -> list[dict[str, Any]]:
-        """Return the status of the channels to the other members of the cluster, ordered by their names."""
+        """Return the status of the channels to the other members of the cluster, ordered by member."""
         channels: list[dict[str, Any]] = self._do("channel", action="status")["channels"]
         return channels
 
     def stop_channel(self, to: str) -> None:
-        """Stop the channel to a queue manager when its current batch is over; later messages wait."""
+        """Stop the channel to a queue manager after its current batch. Later messages wait."""
         self._do("channel", action="stop", to=to)
 
     def start_channel(self, to: str) -> None:
-        """Start a stopped channel."""
+        """Start a stopped channel to a queue manager."""
         self._do("channel", action="start", to=to)
 
     def slow_channel(self, to: str, delay_s: float) -> None:
-        """Let a channel wait this many seconds before each batch; 0 ends that."""
+        """Let a channel wait this many seconds before each batch; 0 ends the delay."""
         self._do("channel", action="slow", to=to, delay_s=delay_s)
 
     def interleave_channel(self, to: str, seed: int | None) -> None:
-        """Let a channel deliver the messages of each batch in a random order that depends on ``seed``; None ends that."""
+        """Let a channel deliver each batch in a random order that depends on ``seed``; None restores the usual order."""
         self._do("channel", action="interleave", to=to, seed=seed)
 
     def cut_channel(self, to: str, when: str = "after", *, stop: bool = False) -> None:
-        """Let the connection break before or after the next batch, which is then in doubt.
+        """Let a channel's connection break before or after its next batch, so that the batch is in doubt.
 
         Args:
             to: the queue manager that the channel leads to.
-            when: ``before`` or ``after`` the other end has received the batch; "" cancels a cut that has not happened yet.
-            stop: whether the channel then stops; otherwise it resolves the doubt as soon as it can.
+            when: ``before`` or ``after`` the other end receives the batch; "" cancels a cut that has not happened yet.
+            stop: whether the channel then stops; otherwise it resolves the batch in doubt as soon as it can.
         """
         self._do("channel", action="cut", to=to, when=when, stop=stop)
 
     def disconnect(self, pid: int) -> None:
-        """Drop the connections of a process, as happens to a client that misses its heartbeats."""
+        """Drop the connections of a process, as the server does for a client that misses its heartbeats."""
         self._do("disconnect", pid=pid)
 
     def _do(self, what: str, **arguments: Any) -> dict[str, Any]:
@@ -127,7 +126,7 @@ class Control:
                 sock.sendall(encode_request(verb, 1, [self.token.encode(), command]))
                 frame = FrameReader(sock).read()
         except OSError as error:
-            raise ControlError(f"nobody answers at {self.host}:{self.port}: {error}") from error
+            raise ControlError(f"no server answers at {self.host}:{self.port}: {error}") from error
         if frame is None:
             raise ControlError(f"the queue manager at {self.host}:{self.port} refused the command {what}")
         _, _, values = decode_reply(verb, frame[2])

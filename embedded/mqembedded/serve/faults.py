@@ -1,9 +1,9 @@
 """Faults for tests: calls that are refused or delayed, lost replies, and clients and servers that are killed.
 
-A fault is armed through the control verb. It fires at the n-th MQI call that matches, before or after the call takes effect,
-once or several times. Everything is counted and nothing is random: a random campaign draws its faults beforehand with
-``random_fault``, and the same seed gives the same faults. The queue manager knows nothing of faults; ``server.py`` asks here
-around every call.
+A test arms a fault through the control verb. The fault fires at the n-th MQI call that matches, before or after the call takes
+effect, once or several times. Faults depend only on counts of calls, never on chance. A random campaign draws its faults
+beforehand with ``random_fault``, and the same seed gives the same faults. ``server.py`` checks for faults around every call. The
+queue manager does not know of faults.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _WHEN = ("before", "after")
 
 
 class ConnectionDropped(Exception):
-    """A fault ended this connection; there is no reply."""
+    """A fault ended this connection without a reply."""
 
 
 class CallAnswered(Exception):
-    """A fault refused this call."""
+    """A fault answered this call with its own codes."""
 
     def __init__(self, comp: int, reason: int) -> None:
         super().__init__(reason)
@@ -37,19 +37,19 @@ class CallAnswered(Exception):
 
 @dataclass(slots=True)
 class Fault:
-    """One fault.
+    """A fault: what happens, and at which calls.
 
     Attributes:
-        action: ``kill_client`` and ``kill_server`` send SIGKILL; ``drop`` closes the connection without a reply (for an MQCMIT,
-            the commit is then in doubt, with either outcome); ``freeze`` never replies and leaves the connection open;
-            ``answer`` ends the call with ``comp`` and ``reason``; ``delay`` delays the call by ``delay_s``.
+        action: ``kill_client`` and ``kill_server`` send SIGKILL; ``drop`` closes the connection without a reply, so the outcome
+            of an MQCMIT is unknown; ``freeze`` never replies, but leaves the connection open; ``answer`` ends the call with
+            ``comp`` and ``reason``; ``delay`` delays the call by ``delay_s``.
         when: ``before`` or ``after`` the call takes effect. ``answer`` after a call is a false reply.
-        nth: the fault fires at this matching call, counted from 1 since it was armed.
-        verb: only calls of this verb count; "" for all.
-        appl_name: only calls of applications with this name count; "" for all.
-        comp, reason: completion and reason code for ``answer``.
+        nth: the fault fires at the n-th matching call, counted from 1 after it was armed.
+        verb: only calls of this verb match; "" for all calls.
+        appl_name: only calls of applications with this name match; "" for all calls.
+        comp, reason: completion code and reason code for ``answer``.
         delay_s: seconds for ``delay``.
-        times: the number of calls at which it fires, from the n-th on; 0 for all.
+        times: the number of calls at which the fault fires, from the n-th on; 0 for all of them.
     """
 
     action: str
@@ -78,7 +78,7 @@ class Fault:
 
 
 def random_fault(seed: int, calls: int, actions: Sequence[str] = ("kill_client", "drop", "kill_server")) -> Fault:
-    """Return a fault at one of the first ``calls`` calls; the same seed gives the same fault."""
+    """Return a fault at one of the next ``calls`` calls. The same seed gives the same fault."""
     draw = random.Random(seed)
     return Fault(draw.choice(actions), draw.choice(_WHEN), draw.randint(1, calls))
 
@@ -94,7 +94,7 @@ class Faults:
         self.fired = 0
 
     def arm(self, fault: Fault) -> None:
-        """Arm a fault."""
+        """Add a fault to the armed faults."""
         with self._lock:
             self._armed.append(fault)
 
@@ -108,7 +108,7 @@ class Faults:
             self._thawed = threading.Event()
 
     def at(self, verb: str, appl_name: str) -> Fault | None:
-        """Count one call; return the fault that fires at it, or None."""
+        """Count one call, and return the fault that fires at this call, or None."""
         with self._lock:
             self.calls[verb] += 1
             if not self._armed:
@@ -129,10 +129,10 @@ class Faults:
             return due
 
     def perform(self, fault: Fault, client_pid: int) -> None:
-        """Carry out a fault; return if the call continues.
+        """Carry out a fault. Return if the call can continue, otherwise raise.
 
         Raises:
-            CallAnswered: the call ends with the fault's codes.
+            CallAnswered: the call ends with the fault's completion and reason code.
             ConnectionDropped: the connection must be closed without a reply.
         """
         if fault.action == "answer":

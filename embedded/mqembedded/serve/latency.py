@@ -1,7 +1,7 @@
-"""A slow line: data arrives later in both directions, and any amount of data can be on its way.
+"""A slow line: data arrives later in both directions, and any amount of data can be in transit.
 
-A relay passes data between the application's socket and a second socket, which the server uses instead. Each piece is passed on
-a fixed time after it came, however much was sent before. Not here: delayed calls, which are a fault (``faults.py``).
+A relay passes data between the application's socket and a second socket, which the server uses instead. The relay passes each
+piece on a fixed time after its arrival, however much data came before. Delayed calls are a fault (``faults.py``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PIECE = 65_536
 
 
 def delayed(outer: socket.socket, latency_s: float) -> socket.socket:
-    """Return a socket that replaces ``outer``, with this latency in each direction. The line ends when either side does."""
+    """Return a socket that replaces ``outer``, with this latency in each direction. If either side closes, the line ends."""
     inner, ours = socket.socketpair()
     directions = [_Direction(outer, ours, latency_s), _Direction(ours, outer, latency_s)]
     ended = [direction.start() for direction in directions]
@@ -32,7 +32,7 @@ def delayed(outer: socket.socket, latency_s: float) -> socket.socket:
 
 
 class _Direction:
-    """One direction: a thread that receives, a thread that sends, and the data on its way between them."""
+    """A direction of the line: a thread that receives, a thread that sends, and the data in transit between them."""
 
     def __init__(self, source: socket.socket, target: socket.socket, latency_s: float) -> None:
         self._source = source
@@ -41,7 +41,7 @@ class _Direction:
         self._on_the_way: queue.SimpleQueue[tuple[float, bytes]] = queue.SimpleQueue()
 
     def start(self) -> threading.Thread:
-        """Start the threads; return the one that ends last."""
+        """Start both threads, and return the thread that ends last."""
         threading.Thread(target=self._receive, daemon=True).start()
         sending = threading.Thread(target=self._send, daemon=True)
         sending.start()
@@ -64,7 +64,7 @@ class _Direction:
                 if not piece:
                     break
                 self._target.sendall(piece)
-        # Shut down both directions: if one ends, so does the connection, and the thread of the other one waits for data from
+        # If one direction ends, the connection ends. Shut down both, because the other direction's thread waits for data from
         # here.
         with contextlib.suppress(OSError):
             self._target.shutdown(socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""Starting an embedded queue manager as a process of its own."""
+"""Starts an embedded queue manager as a process of its own."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ DEFAULT_CHANNEL = "DEV.APP.SVRCONN"
 
 
 class EmbeddedQueueManagerError(Exception):
-    """The embedded queue manager could not be started, or is not running; the message says why."""
+    """The embedded queue manager could not be started, or is not running; the message explains why."""
 
 
 def temporary_directory() -> tempfile.TemporaryDirectory[str]:
-    """Make a data directory that is deleted with the object. Raises EmbeddedQueueManagerError."""
+    """Make a temporary data directory, which is deleted with the returned object. Raises EmbeddedQueueManagerError."""
     try:
         return tempfile.TemporaryDirectory(prefix="mqembedded-")
     except OSError as error:
@@ -41,10 +41,10 @@ def temporary_directory() -> tempfile.TemporaryDirectory[str]:
 
 
 class EmbeddedQueueManager:
-    """A queue manager in a process of its own, for development, tests and demos.
+    """A queue manager that runs as a process of its own, for development, tests and demos.
 
-    As a context manager it starts on entry and stops on exit. ``kill`` sends SIGKILL. After ``kill`` or ``stop``, ``start``
-    starts it again with the same data and on the same port::
+    As a context manager, it starts on entry and stops on exit. ``kill`` sends SIGKILL. After ``kill`` or ``stop``, ``start``
+    starts it again with the same data and the same port::
 
         with EmbeddedQueueManager("QM1", mqsc=["queues.mqsc"]) as qmgr:
             connection = pymqi.connect(qmgr.q_mgr_name, qmgr.channel, qmgr.conn_name)
@@ -69,29 +69,29 @@ class EmbeddedQueueManager:
         latency_ms: float = 0,
         queue_sharing_group: str = "",
     ) -> None:
-        """Set up the queue manager, without starting it.
+        """Describe the queue manager, without starting it.
 
         Args:
-            q_mgr_name: its name.
-            listen: ``host:port`` on loopback; port 0 takes any free port, and keeps it when the queue manager is started again.
-            data: its directory; a temporary one, deleted with the object, if None.
-            mqsc: command files to read at every start.
-            users: passwords by user; other credentials are refused.
+            q_mgr_name: the queue manager's name.
+            listen: ``host:port`` on loopback. Port 0 takes any free port; a later start uses the same port.
+            data: its directory; None for a temporary directory, which is deleted with this object.
+            mqsc: MQSC files that the queue manager reads at every start.
+            users: passwords by user. Other credentials are refused.
             platform: ``"unix"`` or ``"zos"``: the rules that apply where platforms differ.
-            log_level: of the server's log on standard error.
+            log_level: the level of the server's log on standard error.
             command_server: whether the queue manager answers PCF commands on SYSTEM.ADMIN.COMMAND.QUEUE.
-            membership: the cluster that it is in; ``EmbeddedCluster`` starts all members.
-            readings: values by names of ``READINGS``: what the queue manager does where IBM's texts leave something open.
-            answers: a record of ``make first-contact``, whose readings to follow. ``readings`` overrides them.
-            cleanup_gap_s: seconds between the two steps of reading ``lost connection``, value "closes handles, then backs out".
-            access_key: applications must have it as ``MQEMBEDDED_ACCESS_KEY`` in their environment, as in ``environment()``.
-                With "" all applications can connect.
-            latency_ms: delay of data in each direction, as on a slow line.
-            queue_sharing_group: applications may connect by this name, too. Nothing is shared.
+            membership: the cluster that the queue manager is in; ``EmbeddedCluster`` sets this.
+            readings: values by names of ``READINGS``, which choose behaviour that IBM's documentation leaves open.
+            answers: a file of ``make first-contact`` with further readings. ``readings`` overrides them.
+            cleanup_gap_s: seconds between the two steps if reading ``lost connection`` is "closes handles, then backs out".
+            access_key: a key that applications need as ``MQEMBEDDED_ACCESS_KEY`` in their environment; ``environment()`` contains
+                the key. With "" all applications can connect.
+            latency_ms: milliseconds that data takes in each direction, as on a slow line.
+            queue_sharing_group: a second name by which applications can connect. No queue is shared.
 
         Raises:
-            ReadingError: no such reading or value, or ``answers`` is no record.
-            EmbeddedQueueManagerError: there is no temporary directory.
+            ReadingError: there is no such reading or value, or ``answers`` has another form.
+            EmbeddedQueueManagerError: no temporary directory can be made.
         """
         recorded = recorded_in(answers) if answers is not None else {}
         self._readings = Readings({**recorded, **(readings or {})}, cleanup_gap_s=cleanup_gap_s)
@@ -110,7 +110,7 @@ class EmbeddedQueueManager:
         self._queue_sharing_group = queue_sharing_group
         self._process: subprocess.Popen[str] | None = None
         self._control: Control | None = None
-        # The last step: if an argument is refused, there is nothing to clean up.
+        # This is the last step, so that there is nothing to clean up if an argument is refused.
         self._temporary = temporary_directory() if data is None else None
         self.data = Path(self._temporary.name if self._temporary else data or "")
 
@@ -132,12 +132,12 @@ class EmbeddedQueueManager:
 
     @property
     def conn_name(self) -> str:
-        """The connection name that applications use: ``127.0.0.1(41234)``."""
+        """The connection name for applications, such as ``127.0.0.1(41234)``."""
         return f"{self.host}({self.port})"
 
     @property
     def pid(self) -> int:
-        """Process number of the server; 0 if it is not running."""
+        """The server's process number; 0 if the server is not running."""
         return self._process.pid if self._process is not None and self.is_running else 0
 
     @property
@@ -146,10 +146,10 @@ class EmbeddedQueueManager:
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
-        """Start the server and return when it accepts connections; raises EmbeddedQueueManagerError."""
+        """Start the server, and return when it accepts connections. Raises EmbeddedQueueManagerError."""
         with contextlib.ExitStack() as if_it_fails:
             if self._temporary is not None and self._control is None:
-                # After the first start there may be messages, which a later failure leaves in place.
+                # After the first start there can be messages. A later failure must not delete them.
                 if_it_fails.callback(self._temporary.cleanup)
             self._start()
             if_it_fails.pop_all()
@@ -158,7 +158,7 @@ class EmbeddedQueueManager:
         if self.is_running:
             raise EmbeddedQueueManagerError(f"{self!r} is running already")
         if self._process is not None:
-            # The process has ended by itself, and its exit code has not been collected yet.
+            # The process has ended by itself, but its exit code has not been collected yet.
             self.wait()
         process = subprocess.Popen(
             [sys.executable, "-m", "mqembedded.serve.process"],
@@ -185,7 +185,7 @@ class EmbeddedQueueManager:
             "latency_ms": self.latency_ms,
             "queue_sharing_group": self._queue_sharing_group,
         }
-        # Passwords go through the pipe, because everybody could read them on a command line.
+        # Passwords go through the pipe, because other users can read command lines.
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(json.dumps(asked) + "\n")
             process.stdin.flush()
@@ -200,7 +200,7 @@ class EmbeddedQueueManager:
         self._process = process
 
     def stop(self) -> None:
-        """Stop the server in order: open units of work are backed out. Does nothing if it is not running."""
+        """Stop the server cleanly: it backs out open units of work. Do nothing if it is not running."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
@@ -208,7 +208,7 @@ class EmbeddedQueueManager:
         self._end(signal.SIGKILL)
 
     def wait(self) -> int:
-        """Wait until the server has ended, for example after a fault that kills it; return its exit code."""
+        """Wait until the server has ended, for example by a fault that kills it, and return its exit code."""
         assert self._process is not None
         code = self._process.wait()
         _close_pipes(self._process)
@@ -223,7 +223,7 @@ class EmbeddedQueueManager:
         self._process = None
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variables with which any program of pymqi or ibmmq runs on this queue manager.
+        """Return the environment variables with which any pymqi or ibmmq program runs on this queue manager.
 
         ``MQSERVER`` names the channel, as on IBM MQ. The library path makes the embedded C library the client library.
         """
@@ -242,7 +242,7 @@ class EmbeddedQueueManager:
 
     @property
     def control(self) -> Control:
-        """The control of the running server; raises EmbeddedQueueManagerError if it is not running."""
+        """The control of the running server; raise EmbeddedQueueManagerError if the server is not running."""
         if self._control is None or not self.is_running:
             raise EmbeddedQueueManagerError(f"{self!r} is not running")
         return self._control
@@ -252,15 +252,15 @@ class EmbeddedQueueManager:
         self.control.arm(fault)
 
     def clear_faults(self) -> None:
-        """Disarm faults that have not fired, release frozen or delayed calls, and set all counts to zero."""
+        """Disarm the faults that have not fired, release frozen or delayed calls, and set all counts to zero."""
         self.control.clear_faults()
 
     def calls(self) -> dict[str, int]:
-        """Return how many calls of each verb were made since the start or since ``clear_faults``."""
+        """Return how many calls of each verb the server has counted since its start or the last ``clear_faults``."""
         return self.control.calls()
 
     def faults_fired(self) -> int:
-        """Return how many faults fired since the start or since ``clear_faults``."""
+        """Return how many faults have fired since the start or the last ``clear_faults``."""
         return self.control.faults_fired()
 
 

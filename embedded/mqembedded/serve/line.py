@@ -1,9 +1,9 @@
 """Heartbeats of the server: the line to one client, and the thread that sends heartbeats on all lines.
 
-The client reads only during a call, so the server sends heartbeats only then. Any data from the client shows that it is there.
-The timeout of the socket watches for that between calls, the waiter (``waiter.py``) while an MQGET waits.
+The client reads only during a call, so the server sends heartbeats only during calls. Any data from the client proves that the
+client is alive. Between calls, the socket's timeout watches for data; while an MQGET waits, the waiter (``waiter.py``) does.
 
-Not here: the intervals (``heartbeats.py``).
+``heartbeats.py`` has the intervals.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _TIMEVAL = struct.Struct("@ll")
 
 
 class Line:
-    """Sends to one client, from two threads: answers from the thread of the connection, heartbeats from another one."""
+    """The line to one client. The connection's thread sends answers on it; another thread sends heartbeats."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.heartbeats = Heartbeats()
         self.next_s = 0.0
-        # When a client in a waiting call counts as dead, if nothing arrives until then.
+        # The time when a client in a waiting call counts as dead if no data arrives before.
         self.silent_at_s = math.inf
         self.waits = False
         self._sock = sock
@@ -35,8 +35,8 @@ class Line:
         self._lock = threading.Lock()
 
     def agree(self, heartbeats: Heartbeats) -> None:
-        """Follow what was agreed in MQCONNX."""
-        # The client understands heartbeats as soon as it has the answer.
+        """Use the heartbeat settings that MQCONNX agreed on."""
+        # The client accepts heartbeats only after the answer to this call.
         self._in_call = False
         self.heartbeats = heartbeats
         self.next_s = time.monotonic() + heartbeats.interval_s
@@ -46,12 +46,12 @@ class Line:
             self._sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
 
     def begin_call(self) -> None:
-        """Note that a request has arrived."""
+        """Record that a request has arrived."""
         self._in_call = True
         self.heard()
 
     def heard(self) -> None:
-        """Note that data has arrived."""
+        """Record that data has arrived."""
         self.silent_at_s = time.monotonic() + self.heartbeats.silence_s
 
     def answer(self, frame: bytes) -> None:
@@ -61,12 +61,12 @@ class Line:
             self._sock.sendall(frame)
 
     def beat(self) -> None:
-        """Send a heartbeat if the call in progress gets heartbeats."""
+        """Send a heartbeat if a call is in progress in which the client accepts heartbeats."""
         if not self._lock.acquire(blocking=False):
             return
         try:
-            # A heartbeat is short enough to be sent whole or not at all. If there is no room, or no connection, the thread of
-            # the connection notices.
+            # A heartbeat is short enough to be sent whole or not at all. If there is no buffer space or no connection, the
+            # connection's thread notices.
             if self._in_call and (self.heartbeats.always or self.waits):
                 with contextlib.suppress(OSError):
                     self._sock.send(HEARTBEAT, socket.MSG_DONTWAIT)
@@ -75,7 +75,7 @@ class Line:
 
 
 class Lines:
-    """All lines with heartbeats, and the thread that sends them."""
+    """All lines with heartbeats, with one thread that sends the heartbeats."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -84,7 +84,7 @@ class Lines:
         self._stopped = False
 
     def add(self, line: Line) -> None:
-        """Send heartbeats on a line; raises RuntimeError if no thread can be started."""
+        """Start heartbeats on a line; raise RuntimeError if no thread can be started."""
         if not line.heartbeats.interval_s:
             return
         with self._changed:
@@ -96,12 +96,12 @@ class Lines:
             self._changed.notify()
 
     def discard(self, line: Line) -> None:
-        """Send no more heartbeats on a line."""
+        """End the heartbeats on a line."""
         with self._changed:
             self._lines.discard(line)
 
     def stop(self) -> None:
-        """End the thread."""
+        """End the thread that sends heartbeats."""
         with self._changed:
             self._stopped = True
             self._changed.notify()

@@ -1,8 +1,8 @@
-"""The process of a queue manager, which starts a queue manager and serves it until it is told to stop.
+"""The process that starts a queue manager and serves it until a signal or its parent process stops it.
 
 ``EmbeddedQueueManager`` starts the process as ``python -m mqembedded.serve.process``. The process reads a JSON object from
-standard input, and writes one to standard output when it is ready. It ends when standard input ends, so it never outlives the
-process that started it.
+standard input, and writes a JSON object to standard output when it is ready. It ends when standard input ends, so it never
+outlives its parent process.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from mqembedded.serve.start_up import started
 
 _log = logging.getLogger(__name__)
 
-# A connection takes three descriptors. Most systems allow a process 1,024 unless it asks for more.
+# A connection takes three descriptors. Most systems allow a process 1,024 descriptors unless it asks for more.
 _MOST_DESCRIPTORS = 65_536
 _REQUIRE_CREDENTIALS = """
 ALTER AUTHINFO(SYSTEM.DEFAULT.AUTHINFO.IDPWOS) AUTHTYPE(IDPWOS) CHCKCLNT(REQUIRED)
@@ -65,24 +65,24 @@ def run(
         q_mgr_name: name of the queue manager.
         host: a loopback address.
         port: TCP port; 0 for any free port.
-        data: the queue manager's directory; created if it does not exist.
-        mqsc: command files, read in this order at every start.
+        data: the queue manager's directory, which is created if it does not exist.
+        mqsc: MQSC files, read in this order at every start.
         users: passwords by user.
         platform: the rules that apply where platforms differ.
-        ready: called with host, port and server when the server accepts connections.
-        until: called with a function that stops the server, for callers with other reasons to stop.
-        command_server: whether PCF commands are answered.
-        membership: its cluster, if any.
-        readings: what the queue manager does where IBM's texts leave something open.
-        access_key: applications must have it in their environment. With "" all can connect.
-        require_credentials: whether applications must give user and password, whatever the command files say.
-        latency_ms: delay of data in each direction, as on a slow line.
-        queue_sharing_group: the name of its group.
+        ready: a function that is called with host, port and server when the server accepts connections.
+        until: a function that is called with a function that stops the server, for callers that stop it in another way.
+        command_server: whether the queue manager answers PCF commands.
+        membership: the queue manager's cluster, if it is in a cluster.
+        readings: choices of behaviour that IBM's documentation leaves open.
+        access_key: a key that applications need in their environment. With "" all applications can connect.
+        require_credentials: whether applications must give user and password, even if the MQSC files do not require credentials.
+        latency_ms: milliseconds that data takes in each direction, as on a slow line.
+        queue_sharing_group: a second name by which applications can connect.
 
     Raises:
         StoreError: the data directory cannot be used.
-        MQSCError: a command file cannot be carried out; the message names file and line.
-        OSError: a file cannot be read, or the address cannot be bound.
+        MQSCError: a command in an MQSC file fails; the message names file and line.
+        OSError: a file cannot be read, or the server cannot listen on the address.
     """
     _raise_descriptor_limit()
     q_mgr = started(q_mgr_name, data, users, platform, readings)
@@ -94,11 +94,11 @@ def run(
                 ignored = mqsc_commands.run(q_mgr, parse(decoded(path.read_bytes())))
             except MQSCError as error:
                 raise MQSCError(f"{path}: {error}") from error
-            # A member of a cluster has its cluster channels from the cluster's file.
+            # The cluster channels of a member come from the cluster file.
             if told := mqsc_commands.told(each for each in ignored if membership is None or not each[0].is_of_cluster):
                 _log.warning("%s: %s", path, told)
         if without_effect := mqsc_commands.attributes_without_effect(q_mgr):
-            _log.warning("kept, and without effect here: %s", without_effect)
+            _log.warning("stored, but without effect here: %s", without_effect)
         if require_credentials:
             mqsc_commands.run(q_mgr, parse(_REQUIRE_CREDENTIALS))
         if membership is not None:
@@ -125,11 +125,11 @@ def run(
 
 
 def _raise_descriptor_limit() -> None:
-    """Raise this process's limit of file descriptors as far as the system allows and is useful."""
+    """Raise this process's limit of file descriptors as far as the system allows and the server needs."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MOST_DESCRIPTORS)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        # macOS has a lower limit, which getrlimit does not tell.
+        # macOS has a lower limit, which getrlimit does not report.
         with contextlib.suppress(ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
@@ -170,13 +170,13 @@ def main() -> None:
             queue_sharing_group=asked["queue_sharing_group"],
         )
     except Exception as error:
-        # The starting process reads this line instead of the one that reports readiness.
+        # The parent process reads this line instead of the line that reports readiness.
         _answer({"error": f"{type(error).__name__}: {error}"})
         sys.exit(1)
 
 
 def _answer(values: Mapping[str, object]) -> None:
-    # If the starting process is gone, standard input has ended, too. print would complain again at the exit.
+    # If the parent process is gone, standard input has ended, too. print would raise again at the exit.
     with contextlib.suppress(BrokenPipeError):
         os.write(sys.stdout.fileno(), (json.dumps(values) + "\n").encode())
 

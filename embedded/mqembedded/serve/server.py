@@ -1,10 +1,11 @@
-"""The server: one process with a thread for each connection, verbs in, answers out.
+"""The server: it accepts connections, and has a thread for each connection that reads verbs and writes answers.
 
 The server listens on loopback only. A thread reads a frame, calls the verb, and writes the answer. While an MQGET waits, its
-thread also watches the socket. So if the application dies, the server notices at once, and backs out its unit of work. No peer
-can stop the server from accepting: if descriptors or threads run out, it disconnects strangers (``strangers.py``).
+thread also watches the socket. So if the application dies, the server notices at once, and backs out the application's unit of
+work. If descriptors or threads run out, the server disconnects strangers (``strangers.py``), so that it can accept new
+connections.
 
-Not here: the functions that carry out the verbs (``verb_table.py``), the process (``process.py``).
+``verb_table.py`` has the functions that carry out the verbs, ``process.py`` the process.
 """
 
 from __future__ import annotations
@@ -49,16 +50,16 @@ from mqembedded.wire.structures import text_field
 from mqembedded.wire.verbs import Verb, table_digest
 
 _log = logging.getLogger(__name__)
-# The most time for an application to introduce itself after it has connected.
+# Seconds within which an application must introduce itself after it has connected.
 _STRANGER_S = 30.0
-# Seconds before the next attempt to accept, and seconds in which a failure to accept is not logged again.
+# Seconds until the next attempt to accept, and seconds in which a failure to accept is not logged again.
 _ACCEPT_AGAIN_S, _TELL_AGAIN_S = 0.05, 60.0
 _WAITER_ATTEMPTS = 20
 
 
 @dataclass(slots=True)
 class _Client:
-    """The state of one socket."""
+    """The state of a client: its socket, its process and its connection."""
 
     sock: socket.socket
     reader: FrameReader
@@ -76,10 +77,10 @@ class _Client:
 
 @dataclass
 class Server:
-    """Serves one queue manager. ``token`` is for the control verb; only the program that started the server gets it.
+    """The server of one queue manager. Control commands need ``token``, which only the program that starts the server gets.
 
-    With an ``access_key``, only applications with that in their environment can connect. ``latency_s`` delays data in each
-    direction.
+    If ``access_key`` is not empty, only applications that have it in their environment can connect. ``latency_s`` delays all
+    data.
     """
 
     q_mgr: QueueManager
@@ -101,12 +102,13 @@ class Server:
         self._stopping = False
         # The process at the other end of each connection.
         self._connected: dict[socket.socket, int] = {}
-        # An item means that the server must stop: a signal came, or the last application of a quiesced queue manager is gone. A
-        # signal handler interrupts the waiting thread, so the two must not share a lock, as in a threading.Event.
+        # An item means that the server must stop, because of a signal or because a quiesced queue manager has no application
+        # left. A signal handler interrupts the waiting thread, so the two must not share a lock, as they would with a
+        # threading.Event.
         self.to_stop: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def listen(self, host: str, port: int) -> tuple[str, int]:
-        """Bind to a loopback address, and return it with the actual port. Raises ValueError for any other address."""
+        """Listen on a loopback address, and return it with the actual port; raise ValueError for any other address."""
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         if not ipaddress.ip_address(address[0]).is_loopback:
             raise ValueError(
@@ -122,7 +124,7 @@ class Server:
         return str(bound[0]), int(bound[1])
 
     def serve(self) -> None:
-        """Accept connections until ``stop``, even if some of them fail."""
+        """Accept connections until ``stop``, even if accepting some of them fails."""
         assert self._listener is not None
         while not self._stopping:
             try:
@@ -133,24 +135,25 @@ class Server:
             try:
                 self._begin(sock, str(address[0]))
             except (RuntimeError, MemoryError) as error:
-                # No more threads can be started.
+                # The system allows no more threads.
                 sock.close()
                 self._make_room(error)
 
     def _begin(self, sock: socket.socket, address: str) -> None:
-        """Start the thread of a connection; raises RuntimeError or MemoryError if no thread can be started."""
+        """Start the thread of a connection; raise RuntimeError or MemoryError if no thread can be started."""
         thread = threading.Thread(target=self._serve_client, args=(sock, address), daemon=True)
         with self._lock:
             if self._stopping:
                 sock.close()
                 return
-            # Started before it is noted, and under the lock that the thread takes at its end.
+            # A thread that cannot be started is never added. The thread takes the lock at its end, so it removes itself
+            # afterwards.
             thread.start()
             self._clients.add(sock)
             self._threads.add(thread)
 
     def _make_room(self, error: Exception) -> None:
-        """Log that a connection could not be accepted, disconnect strangers, and wait for the end of their threads."""
+        """Log that a connection could not be accepted, disconnect strangers, and wait until their threads end."""
         if self._stopping:
             return
         now_s = time.monotonic()
@@ -163,7 +166,7 @@ class Server:
         self.q_mgr.stopping.wait(_ACCEPT_AGAIN_S)
 
     def disconnect(self, pid: int) -> None:
-        """Drop the connections of a process, which backs out their units of work."""
+        """Drop the connections of a process; their units of work are backed out."""
         with self._lock:
             for sock in [sock for sock, owner in self._connected.items() if owner == pid]:
                 with contextlib.suppress(OSError):
@@ -175,7 +178,7 @@ class Server:
                 self.to_stop.put(None)
 
     def stop(self) -> None:
-        """Drop all connections, which backs out their units of work, and close the store."""
+        """Drop all connections, back out their units of work, and close the store."""
         with self._lock:
             self._stopping = True
             clients, threads = list(self._clients), list(self._threads)
@@ -183,7 +186,7 @@ class Server:
         self.q_mgr.stopping.set()
         self.q_mgr.cluster.stop()
         if self._listener is not None:
-            # close would not wake accept().
+            # A close does not wake accept().
             with contextlib.suppress(OSError):
                 self._listener.shutdown(socket.SHUT_RDWR)
             self._listener.close()
@@ -235,7 +238,7 @@ class Server:
             verb, values = decode_request(code, body)
             is_wake = verb.name == "WAKE" or (verb.name == "CALLBACK" and reader.has_more)
             if client.connection is not None and is_wake:
-                # A frame behind a CALLBACK is a WAKE. It has been read, so the socket does not show it any more.
+                # A frame after a CALLBACK is a WAKE. The reader has already read it, so the waiter does not see it on the socket.
                 Consumption.of(client.connection).woken = True
             if verb.name == "WAKE":
                 continue
@@ -249,7 +252,7 @@ class Server:
                 return
 
     def _call(self, client: _Client, verb: Verb, values: list[Any]) -> Answer:
-        """Call a verb, with a fault if one is due; return completion code, reason code and reply values."""
+        """Call a verb, with a fault if a fault is due; return completion code, reason code and reply values."""
         if verb.name == "MQCONNX":
             # Faults need to know the application, and they come before the call.
             client.pid, client.appl_name = values[1], text_field(values[2])
@@ -339,7 +342,7 @@ class Server:
         return mq.MQCC_OK, mq.MQRC_NONE, [client.connection.connection_id, found.interval_s, found.conversations]
 
     def _waiter(self, client: _Client) -> SocketWaiter:
-        """Return a connection's waiter; raises Failed with MQRC_RESOURCE_PROBLEM if there are no descriptors left."""
+        """Return a connection's waiter; raise Failed with MQRC_RESOURCE_PROBLEM if there are no descriptors left."""
         self._strangers.discard(client.sock)
         for _ in range(_WAITER_ATTEMPTS):
             try:
@@ -355,7 +358,7 @@ class Server:
         client.reader.trust()
 
     def _channel(self, client: _Client, token: bytes, command: bytes, messages: bytes) -> Answer:
-        """Serve the channel verb, for the sending end of a cluster channel."""
+        """Answer the channel verb, which the sending end of a cluster channel calls."""
         self._check(client, token)
         answer = self.q_mgr.cluster.receive(json.loads(command), messages)
         if answer is None:
@@ -375,7 +378,7 @@ class Server:
             return {"done": False, "said": [error.text]}
 
     def _control(self, client: _Client, token: bytes, command: bytes) -> Answer:
-        """Serve the control verb: counts of calls, faults, a full log, quiescing, connections, channels, MQSC."""
+        """Answer the control verb: counts of calls, faults, a full log, quiescing, connections, channels, MQSC."""
         self._check(client, token)
         asked: dict[str, Any] = json.loads(command)
         answer: dict[str, Any] = {}
@@ -387,8 +390,8 @@ class Server:
         elif what == "fill_log":
             self.q_mgr.store.is_full = asked["full"]
         elif what == "quiesce":
-            # The server stops when the last application's connection has ended and this one, which counts too: else the end of
-            # another one would stop it before it answers.
+            # The server stops when the last connection has ended. This connection counts, too, so that the server answers it
+            # before it stops.
             with self._lock:
                 self._connected[client.sock] = 0
             self.q_mgr.quiesce()

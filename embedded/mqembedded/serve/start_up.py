@@ -1,4 +1,4 @@
-"""Starting a queue manager with its system objects and its subscriptions."""
+"""Starts a queue manager with its system objects and its subscriptions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def started(
     platform: Platform = Platform.UNIX,
     readings: Readings | None = None,
 ) -> QueueManager:
-    """Return a queue manager, started with the data in ``data``; see ``QueueManager``. Raises StoreError."""
+    """Start a queue manager with the data in the directory ``data``, and return it; see ``QueueManager``. Raises StoreError."""
     q_mgr = QueueManager(name, data, users, platform, readings)
     q_mgr.parts.add(Subscriptions(q_mgr.store, q_mgr.catalogue))
     system_objects.define(q_mgr)

@@ -1,7 +1,8 @@
-"""Strangers: connections that have not introduced themselves yet, and a way to close some when resources run out.
+"""Strangers: network connections without an MQCONNX yet, and a way to disconnect them when resources run out.
 
-A stranger takes a file descriptor and a thread, and has limited time. If descriptors or threads run out, the strangers that
-came first are disconnected. An application introduces itself at once, so they are probably no applications.
+A stranger takes a file descriptor and a thread, and must introduce itself within some seconds. If descriptors or threads run out,
+the server disconnects the oldest strangers. An application introduces itself at once, so old strangers are probably not
+applications.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import threading
 
 
 class Strangers:
-    """The sockets of strangers, in the order in which they came. Several threads may use it."""
+    """The strangers' sockets, in order of arrival. Several threads can use this object."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -24,15 +25,15 @@ class Strangers:
             self._sockets[sock] = None
 
     def discard(self, sock: socket.socket) -> None:
-        """Remove a socket: its peer has introduced itself, or the socket is about to be closed."""
+        """Remove a socket because its peer has introduced itself, or because the socket is about to be closed."""
         with self._lock:
             self._sockets.pop(sock, None)
 
     def make_room(self) -> None:
-        """Disconnect the older half of the strangers; their threads close the sockets."""
+        """Disconnect the older half of the strangers. Their threads close the sockets."""
         with self._lock:
             for sock in list(self._sockets)[: len(self._sockets) // 2]:
                 del self._sockets[sock]
-                # A socket is discarded before it is closed, so its descriptor belongs to no other connection yet.
+                # A socket is removed from here before it is closed, so the descriptor of a socket in here is not reused yet.
                 with contextlib.suppress(OSError):
                     sock.shutdown(socket.SHUT_RDWR)

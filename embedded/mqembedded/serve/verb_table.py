@@ -1,4 +1,4 @@
-"""The functions that carry out the verbs, with those of ``pubsub/`` and ``callbacks/``, which also extend some of ``calls/``."""
+"""The functions that carry out the verbs. ``pubsub/`` and ``callbacks/`` extend some verbs of ``calls/`` and add their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The waiter of a connection with a socket."""
+"""A waiter that also watches the connection's socket."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from mqembedded.serve.line import Line
 from mqembedded.wire.frames import HEARTBEAT, after_heartbeats
 
 _MOST_BYTES = 64 * len(HEARTBEAT)
-# What an eventfd takes: the number 1.
+# The number 1 as an eventfd takes it.
 _ONCE = (1).to_bytes(8, sys.byteorder)
 
 
 class SocketWaiter:
-    """Sleeps until it is woken, or until the peer of a socket is gone or silent for too long."""
+    """A waiter that sleeps until ``wake`` is called, or until the socket's peer is gone or silent for too long."""
 
     def __init__(self, sock: socket.socket, line: Line) -> None:
         self._sock = sock
@@ -35,7 +35,7 @@ class SocketWaiter:
         self._selector.register(self._event, selectors.EVENT_READ)
 
     def wait(self, timeout_s: float | None) -> None:
-        """See ``answer.Waiter``."""
+        """Wait as ``answer.Waiter`` describes."""
         now_s = time.monotonic()
         until_s = math.inf if timeout_s is None else now_s + timeout_s
         self._line.waits = True
@@ -59,7 +59,7 @@ class SocketWaiter:
             self._line.waits = False
 
     def _receive(self) -> None:
-        """Receive heartbeats; raises ConnectionGone at the end of the stream, and Interrupted for anything else."""
+        """Receive heartbeats; raise ConnectionGone at the end of the stream, and Interrupted after any other data."""
         received = self._sock.recv(_MOST_BYTES, socket.MSG_PEEK)
         if not received:
             raise ConnectionGone
@@ -67,13 +67,13 @@ class SocketWaiter:
         if len(rest) < len(received):
             self._sock.recv(len(received) - len(rest))
         if not HEARTBEAT.startswith(rest):
-            # During a call the application may send nothing else, except WAKE during a CALLBACK.
+            # During a call the application sends only heartbeats, and WAKE during a CALLBACK.
             raise Interrupted
         self._line.heard()
 
     def wake(self) -> None:
-        """See ``answer.Waiter``."""
-        # Without room it is woken already.
+        """Wake as ``answer.Waiter`` describes."""
+        # If the descriptor is full, the waiter is awake already.
         with contextlib.suppress(BlockingIOError):
             os.write(self._waking, _ONCE)
 
@@ -88,7 +88,7 @@ class SocketWaiter:
 
 
 def _event() -> tuple[int, int]:
-    """Return the descriptors to wait on and to wake with; on Linux, with eventfd, they are one."""
+    """Return the descriptors to wait on and to wake with. With eventfd, on Linux, both are the same."""
     if hasattr(os, "eventfd"):
         event = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         return event, event

@@ -1,1 +1,1 @@
-"""The disk: one SQLite database for each queue manager, and the files around it."""
+"""The store: an SQLite database for each queue manager, and the files around it."""

@@ -1,8 +1,8 @@
-"""The files of a data directory: permissions, a check that none is missing, and reserved space, so that gets work on a full disk.
+"""The files of a data directory: permissions, a check for missing files, and reserved space, so that MQGET works on a full disk.
 
-Only the owner can use the files (0600) and a directory that is made for them (0700), whatever the umask says. A server locks
-the directory; the lock ends with its process. A marker file exists while the database is open and has a journal. If there is a
-marker without a journal, the journal was lost with committed messages, and the queue manager refuses to start.
+Only the owner can use the files (0600) and a directory that is made for them (0700), whatever the umask is. A server locks the
+directory. The lock ends with the server's process. A marker file exists while the database is open and has a journal. If there is
+a marker without a journal, the journal was lost with committed messages, and the queue manager refuses to start.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _RESERVE_BYTES = 4 * 1024 * 1024
 
 
 class StoreError(Exception):
-    """The data directory cannot be used; the message says why, and what to do."""
+    """The data directory cannot be used. The message explains why, and what to do."""
 
 
 class StoreFiles:
-    """The files of one data directory, which is locked until ``unlock``."""
+    """The files of a data directory, which is locked until ``unlock``."""
 
     def __init__(self, directory: Path) -> None:
-        """Create the directory, or use an existing one; raises StoreError."""
+        """Lock the directory, which is created if it is missing. Raises StoreError."""
         self.directory = directory
         self.database = directory / DATABASE
         self.journal = directory / f"{DATABASE}-wal"
@@ -50,7 +50,7 @@ class StoreFiles:
         os.close(self._lock)
 
     def check(self) -> bool:
-        """Check the files, and return whether there is a database; raises StoreError for files that cannot be trusted."""
+        """Check the files, and return whether there is a database; raise StoreError for files that cannot be trusted."""
         for path in (self.database, self.journal, self._marker, self._reserve):
             _check_file(path)
         if not self.database.exists():
@@ -63,24 +63,24 @@ class StoreFiles:
         if self._marker.exists() and not self.journal.exists():
             raise self.damaged(
                 self.journal,
-                "it is missing, although the queue manager was not stopped in order; it had messages in it",
+                "it is missing, although the queue manager was not stopped cleanly; it had messages in it",
             )
         return True
 
     @property
     def was_left_open(self) -> bool:
-        """Whether the queue manager has not stopped in order."""
+        """Whether the queue manager was not stopped cleanly."""
         return self._marker.exists()
 
     def damaged(self, path: Path, cause: str) -> StoreError:
-        """Return the error for damaged data: the file, what is wrong, and what to do."""
+        """Return the error for damaged data. It names the file, the damage, and what to do."""
         return StoreError(
             f"{path} cannot be used: {cause}. Restore {self.directory} from a copy, or move it away: the queue manager is "
             "then created anew, without its messages"
         )
 
     def no_space(self) -> StoreError:
-        """Return the error for a start that finds no space on disk."""
+        """Return the error for a start without enough space on the disk."""
         return StoreError(f"there is no space left on the file system of {self.directory}: make room and start again")
 
     def mark_open(self) -> None:
@@ -92,7 +92,7 @@ class StoreFiles:
         self._marker.unlink(missing_ok=True)
 
     def take_reserve(self) -> bool:
-        """Reserve space on disk; return whether there was enough."""
+        """Reserve space on the disk, and return whether there was enough space."""
         if self._has_reserve:
             return True
         try:
@@ -125,10 +125,10 @@ def _fill(descriptor: int) -> None:
 
 
 def make_private_directory(directory: Path) -> None:
-    """Create a directory that only its owner may look into.
+    """Create a directory that only its owner can read.
 
-    An existing directory with files, or in which anybody may make files, keeps its permissions: it may be the working
-    directory, or /tmp. Other users cannot read the files in it anyway.
+    An existing directory keeps its permissions if it has files or if anybody can make files in it, because it could be the
+    working directory or /tmp. Other users cannot read the data files in it anyway.
     """
     make_directory(directory, 0o700)
     if not directory.stat().st_mode & stat.S_ISVTX and not any(directory.iterdir()):
@@ -137,7 +137,7 @@ def make_private_directory(directory: Path) -> None:
 
 
 def _check_file(path: Path) -> None:
-    """Refuse a file that is not regular, and let only its owner read it."""
+    """Refuse a path that is not a regular file. Otherwise let only the owner read the file."""
     try:
         status = path.lstat()
     except FileNotFoundError:

@@ -1,11 +1,10 @@
 """A check of SQLite's write-ahead log before SQLite reads it, which finds damage in the middle of the log.
 
-SQLite silently stops reading a log at the first frame with a wrong checksum. That is right for a frame that a crash cut off.
-But if a whole commit follows that frame, SQLite would lose committed messages. The format:
-https://www.sqlite.org/walformat.html
+SQLite silently stops reading a log at the first frame with a wrong checksum. This is right for a frame that a crash has cut off.
+But if a whole commit follows that frame, SQLite would lose committed messages. Format: https://www.sqlite.org/walformat.html
 
-The last frame cannot be checked: a server that is killed between the two writes of a frame (header, page) leaves the same as
-damage to the page. In the first case the commit was not confirmed, so SQLite is right not to read it.
+The last frame cannot be checked, because a server that is killed between the two writes of a frame (header, page) leaves the same
+bytes as damage to the page. After such a kill, the commit was not confirmed, so SQLite is right to ignore it.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _WORD = 0xFFFFFFFF
 
 
 def damage(path: Path) -> str | None:
-    """Return a sentence about the damage of a write-ahead log, or None."""
+    """Return a sentence that describes the damage of a write-ahead log, or None."""
     try:
         length = path.stat().st_size
     except FileNotFoundError:
@@ -41,11 +40,12 @@ def _damage(log: mmap.mmap) -> str | None:
         return "its header is damaged"
     step = _FRAME.size + page_size
     starts = range(_HEADER.size, len(log) - step + 1, step)
-    # The checksum of a frame continues that of the frame before: of a damaged one, the stored or the right checksum.
+    # A frame's checksum continues the checksum of the frame before. After a damaged frame, that is its stored or its right
+    # checksum.
     seeds, damaged_at = [(first, second)], 0
     for at in starts:
         _, size_after_commit, *frame_salts, stored_1, stored_2 = _FRAME.unpack_from(log, at)
-        # The log is written from the start repeatedly; frames with other salts are left over from an earlier round.
+        # SQLite writes the log repeatedly from the start. Frames with other salts are left over from an earlier round.
         is_of_round = frame_salts == salts
         found = [
             _checksum(log[at : at + 8] + log[at + _FRAME.size : at + step], order, seed) for seed in seeds * is_of_round

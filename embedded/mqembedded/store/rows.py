@@ -1,7 +1,7 @@
-"""The rows of the database: tables, values, and a checksum for each row.
+"""The rows of the database: their tables, their values, and a checksum for each row.
 
-The checksum covers all values of a row. A message has two checksums: one for the values that never change, and one for its
-place and backout count, which may change while it is on its queue. Not here: reading and writing the rows (``store.py``).
+The checksum covers all values of a row. A message has two checksums: one for the values that never change, and one for its place
+and backout count, which can change while it is on its queue. ``store.py`` reads and writes the rows.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ CREATE INDEX message_queue ON message (queue);
 
 
 class Named(Protocol):
-    """A queue with its name."""
+    """A queue as the store sees it, with only its name."""
 
     @property
     def name(self) -> str: ...
 
 
 class Storable(Protocol):
-    """The fields of a message that the store needs; it ignores messages that are not persistent."""
+    """A message as the store sees it. The store ignores messages that are not persistent."""
 
     @property
     def persistent(self) -> bool: ...
@@ -77,7 +77,7 @@ class Storable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """A queue definition, as stored."""
+    """A stored queue definition."""
 
     name: str
     type: int
@@ -87,7 +87,7 @@ class StoredObject:
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """A persistent message, as stored; ``priority`` is the priority that decides its place."""
+    """A stored persistent message. ``priority`` is the priority that decides its place."""
 
     position: int
     queue: str
@@ -101,10 +101,10 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChannelState:
-    """What one end of a channel must remember: the number of the last batch, and its messages that are in doubt.
+    """The stored state of an end of a channel: the last batch's number, and its messages in doubt.
 
-    At the sending end ``partner`` is the name of a queue manager. At the receiving end it is the sender's identifier, and no
-    message is in doubt.
+    At the sending end, ``partner`` is a queue manager's name. At the receiving end, it is the sender's identifier, and no message
+    is in doubt.
     """
 
     name: str
@@ -119,14 +119,14 @@ def checksum(values: Iterable[object]) -> int:
 
 
 def message_checksum(message: Storable | StoredMessage, queue: str, priority: int) -> int:
-    """Return the checksum of the values that do not change while a message is on its queue."""
+    """Return the checksum of a message's values that do not change while it is on its queue."""
     expires_at_s = None if message.expires_at_s is None else float(message.expires_at_s)
     fixed = repr((queue, priority, expires_at_s, len(message.md), len(message.data))).encode()
     return zlib.crc32(message.properties, zlib.crc32(message.data, zlib.crc32(message.md, zlib.crc32(fixed))))
 
 
 def definitions(db: sqlite3.Connection) -> list[tuple[str]]:
-    """Return the definitions of all tables and indexes of a database."""
+    """Return the SQL definitions of all tables and indexes in a database."""
     return db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").fetchall()
 
 

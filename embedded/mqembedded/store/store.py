@@ -1,10 +1,10 @@
-"""The disk of a queue manager: object definitions, authority records, durable subscriptions, committed persistent messages.
+"""The data of a queue manager on the disk: objects, authority records, durable subscriptions, committed persistent messages.
 
-All are in one SQLite database. A unit of work is one SQLite transaction. The database is in WAL mode with ``synchronous=FULL``:
-when ``commit`` returns, the transaction is in a file that was fsynced. If the process is killed before that, nothing of the
-transaction remains. Uncommitted and non-persistent messages never reach the disk. At the start every row is read and verified;
-damaged data is refused with an error that says what to do. Not here: what belongs to a unit of work, the files (``files.py``),
-the check of the journal (``journal.py``).
+All data is in one SQLite database. A unit of work is one SQLite transaction. The database is in WAL mode with
+``synchronous=FULL``, so when ``commit`` returns, the transaction is in a file that was fsynced. If the process is killed earlier,
+nothing of the transaction remains. Uncommitted and non-persistent messages never reach the disk. At the start, the store reads
+and verifies every row. It refuses damaged data with an error that explains what to do. ``files.py`` has the files, ``journal.py``
+the check of the journal.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ from mqembedded.store.rows import (
 
 _log = logging.getLogger(__name__)
 _JOURNAL_BYTES = 4 * 1024 * 1024
-# The approximate size of a row without the message data: descriptor, index, and SQLite's overhead.
+# The approximate size of a message's row without the message data: descriptor, index, and SQLite's overhead.
 _ROW_BYTES = 512
-# The unused pages that the database keeps for later puts, and the fewest that it gives back in a commit.
+# The unused pages that the database keeps for later puts, and the fewest pages that a commit gives back.
 _UNUSED_PAGES, _STEP_PAGES, _PAGE_BYTES = 2048, 256, 4096
 
 
 class Store:
-    """One queue manager's database. Safe to call from several threads; each call is one transaction."""
+    """A queue manager's database. Several threads can call it. Each call is one transaction."""
 
     def __init__(self, directory: Path, q_mgr_name: str) -> None:
         """Open or create the database in ``directory``.
 
         Raises:
-            StoreError: it is in use, damaged, not writable, or belongs to another queue manager.
+            StoreError: the database is in use, damaged, not writable, or belongs to another queue manager.
         """
         self._lock = threading.Lock()
-        # Tests simulate a full disk with this: every write that needs space fails as it does in SQLite.
+        # With this, tests simulate a full disk. Every write that needs space then fails as in SQLite.
         self.is_full = False
         self._freed_bytes = 0
         self._gives_space_back = False
@@ -75,7 +75,7 @@ class Store:
             if problem is not None:
                 raise files.damaged(files.journal, problem)
             db = sqlite3.connect(files.database, check_same_thread=False, isolation_level=None)
-            # A damaged byte in text then fails the checksum of its row, and raises no error of the decoder.
+            # With this, a damaged byte in text fails its row's checksum, instead of raising a decoder's error.
             db.text_factory = lambda raw: raw.decode(errors="backslashreplace")
         except (OSError, sqlite3.Error) as error:
             raise self._refusal(error) from error
@@ -83,8 +83,8 @@ class Store:
             self._prepare(db)
             self.identifier, self.q_mgr_values = self._q_mgr(db, q_mgr_name)
             (self._kept,) = db.execute("SELECT count(*) FROM message").fetchone()
-            # The first write after each start creates the journal. From then on a marker without a journal means that it was
-            # lost.
+            # The first write after each start creates the journal. From then on, a marker without a journal means that the
+            # journal was lost.
             db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
             files.mark_open()
             if not files.take_reserve():
@@ -99,7 +99,7 @@ class Store:
     def _refusal(self, error: OSError | sqlite3.Error | UnicodeDecodeError) -> StoreError:
         """Return the StoreError for a start that failed with this error."""
         if isinstance(error, UnicodeDecodeError):
-            # SQLite's message quotes the damaged word, and sqlite3 cannot decode that.
+            # SQLite's message quotes the damaged word, which sqlite3 cannot decode.
             return self._files.damaged(self._files.database, "its schema is damaged")
         if _is_full(error):
             return self._files.no_space()
@@ -109,13 +109,13 @@ class Store:
         return self._files.damaged(self._files.database, str(error))
 
     def _prepare(self, db: sqlite3.Connection) -> None:
-        """Check the database, and set its options."""
+        """Check the database, and set its SQLite options."""
         path = self._files.database
         db.execute("PRAGMA locking_mode=EXCLUSIVE")
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=FULL")
         db.execute(f"PRAGMA journal_size_limit={_JOURNAL_BYTES}")
-        # Deleted rows are not overwritten: otherwise every message would be written once more when it is got.
+        # Deleted rows are not overwritten, because every message would then be written once more when it is got.
         db.execute("PRAGMA secure_delete=OFF")
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if version > SCHEMA_VERSION:
@@ -142,14 +142,14 @@ class Store:
         return identifier, _values(attributes)
 
     def _verified(self, table: str, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return a row without its checksum; raises StoreError if the checksum does not match the row."""
+        """Return a row without its checksum; raise StoreError if the checksum does not match the row."""
         *values, stored = row
         if checksum(values) != stored:
             raise self._files.damaged(self._files.database, f"a row of table {table} is damaged: its checksum is wrong")
         return tuple(values)
 
     def _rows(self, table: str, columns: str) -> list[tuple[Any, ...]]:
-        """Return all rows of a table; raises StoreError if one is damaged."""
+        """Return all rows of a table; raise StoreError if a row is damaged."""
         try:
             found = self._db.execute(f"SELECT {columns}, checksum FROM {table} ORDER BY 1").fetchall()
         except sqlite3.DatabaseError as error:
@@ -157,12 +157,12 @@ class Store:
         return [self._verified(table, row) for row in found]
 
     def objects(self) -> list[StoredObject]:
-        """Return all definitions. Raises StoreError."""
+        """Return all queue definitions. Raises StoreError."""
         rows = self._rows("object", "name, type, definition_type, attributes")
         return [StoredObject(name, kind, definition, _values(text)) for name, kind, definition, text in rows]
 
     def messages(self) -> Iterator[StoredMessage]:
-        """Yield all messages in order of arrival. Raises StoreError at a damaged one."""
+        """Yield all messages in order of arrival; raise StoreError at a damaged message."""
         try:
             for *row, body, place in self._db.execute(
                 "SELECT position, queue, priority, md, data, backout_count, expires_at_s, properties, checksum, "
@@ -179,29 +179,29 @@ class Store:
                     )
                 yield stored
         except (sqlite3.DatabaseError, TypeError) as error:
-            # A flipped bit can also make text of a byte string.
+            # A flipped bit can also turn a byte string into text.
             raise self._files.damaged(self._files.database, str(error)) from error
 
     def put_object(self, stored: StoredObject) -> None:
-        """Store a definition; it replaces one of the same name."""
+        """Store a queue definition, which replaces a definition with the same name."""
         row = (stored.name, stored.type, stored.definition_type, json.dumps(stored.values))
         with self._lock:
             self._db.execute("INSERT OR REPLACE INTO object VALUES (?, ?, ?, ?, ?)", (*row, checksum(row)))
 
     def delete_object(self, name: str) -> None:
-        """Delete a definition and its messages."""
+        """Delete a queue definition and the queue's messages."""
         with self._lock, self._db:
             self._db.execute("BEGIN")
             self._db.execute("DELETE FROM object WHERE name = ?", (name,))
             self._kept -= self._db.execute("DELETE FROM message WHERE queue = ?", (name,)).rowcount
 
     def other_objects(self) -> list[tuple[str, str, dict[int, Any]]]:
-        """Return the objects that are not queues: kind, name, attributes."""
+        """Return the kind, name and attributes of each object that is not a queue."""
         rows = self._rows("other_object", "kind, name, attributes")
         return [(kind, name, _values(text)) for kind, name, text in rows]
 
     def put_other_object(self, kind: str, name: str, values: Mapping[int, Any]) -> None:
-        """Store an object that is not a queue; it replaces one of the same kind and name."""
+        """Store an object that is not a queue. It replaces an object of the same kind and name."""
         row = (kind, name, json.dumps(values))
         with self._lock:
             self._db.execute("INSERT OR REPLACE INTO other_object VALUES (?, ?, ?, ?)", (*row, checksum(row)))
@@ -216,7 +216,7 @@ class Store:
         return self._rows("authority", "object_type, profile, entity_type, entity, authorities")
 
     def put_authority(self, *record: str) -> None:
-        """Store an authority record; it replaces one of the same object type, profile and entity."""
+        """Store an authority record, which replaces a record of the same object type, profile and entity."""
         with self._lock:
             self._db.execute("INSERT OR REPLACE INTO authority VALUES (?, ?, ?, ?, ?, ?)", (*record, checksum(record)))
 
@@ -232,7 +232,7 @@ class Store:
         return [json.loads(text) for _, text in self._rows("subscription", "sub_id, attributes")]
 
     def put_subscription(self, sub_id: bytes, attributes: dict[str, Any]) -> None:
-        """Store a durable subscription; it replaces one with the same identifier."""
+        """Store a durable subscription, which replaces a subscription with the same identifier."""
         row = (sub_id, json.dumps(attributes))
         with self._lock:
             self._db.execute("INSERT OR REPLACE INTO subscription VALUES (?, ?, ?)", (*row, checksum(row)))
@@ -249,7 +249,7 @@ class Store:
             self._db.execute("UPDATE queue_manager SET attributes = ?, checksum = ?", (row[2], checksum(row)))
 
     def channel(self, name: str, partner: str) -> ChannelState:
-        """Return the state of this end of a channel; batch 0 if the channel was never used."""
+        """Return the state of this end of a channel. The batch is 0 if the channel was never used."""
         with self._lock:
             row = self._db.execute(
                 "SELECT name, partner, batch, in_doubt, checksum FROM channel WHERE name = ? AND partner = ?",
@@ -261,7 +261,7 @@ class Store:
         return ChannelState(name, partner, batch, tuple(json.loads(in_doubt)))
 
     def commit(self, puts: Iterable[Storable], gets: Iterable[Storable], channel: ChannelState | None = None) -> None:
-        """Make a unit of work durable, together with a channel's state. Messages that are not persistent are ignored.
+        """Write a unit of work to the disk, with a channel's state. Ignore messages that are not persistent.
 
         Raises:
             sqlite3.Error: nothing of the unit of work is on disk.
@@ -287,7 +287,7 @@ class Store:
             return
         freed_bytes = sum(len(m.data) + _ROW_BYTES for m in gone)
         with self._lock:
-            # Without space, messages can still be got, or replaced by shorter ones.
+            # Without space, messages can still be got, or replaced by shorter messages.
             takes = bool(rows) and sum(len(row[4]) + _ROW_BYTES for row in rows) > freed_bytes
             if rows and (self.is_full or (takes and not self._files.take_reserve())):
                 raise _full()
@@ -313,7 +313,7 @@ class Store:
                 self._db.execute("INSERT OR REPLACE INTO channel VALUES (?, ?, ?, ?, ?)", (*row, checksum(row)))
 
     def _give_space_back(self, freed_bytes: int) -> None:
-        """Shorten the database step by step, if more than half of it is unused."""
+        """Shorten the database step by step if more than half of it is unused."""
         self._freed_bytes += freed_bytes
         enough_bytes = _UNUSED_PAGES * _PAGE_BYTES if self._kept else _STEP_PAGES * _PAGE_BYTES
         if not self._gives_space_back and self._freed_bytes < enough_bytes:
@@ -327,26 +327,25 @@ class Store:
                 return
             self._gives_space_back = self._kept > 0
             step = _STEP_PAGES + 2 * freed_bytes // _PAGE_BYTES if self._kept else unused
-            # SQLite frees one page per step of this statement, which returns no rows; only executescript takes all steps.
+            # SQLite frees one page per step of this statement, which returns no rows. Only executescript takes all steps.
             self._db.executescript(f"PRAGMA incremental_vacuum({min(step, unused - _UNUSED_PAGES)})")
             if not self._kept:
                 self._shorten_journal()
         except sqlite3.Error:
-            # The unit of work is on disk already.
+            # The unit of work is already on the disk.
             _log.warning("unused space of the database cannot be given back", exc_info=True)
 
     def _shorten_journal(self) -> bool:
-        """Move the content of the journal into the database; return whether the journal is then empty."""
+        """Move the journal's content into the database, and return whether the journal is then empty."""
         try:
             return bool(self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
         except sqlite3.Error:
             return False
 
     def give_back(self, messages: Iterable[tuple[Storable, int]]) -> None:
-        """Store backout counts (always hardened: IBM MQ, "BackoutCount") and new positions of messages that were backed out.
+        """Store the backout counts and positions of messages that were backed out (IBM MQ, "BackoutCount": always hardened).
 
-        Raises:
-            sqlite3.Error: counts and positions on disk have not changed.
+        After sqlite3.Error, counts and positions on the disk have not changed.
         """
         rows = [
             (m.backout_count, position, checksum((position, m.backout_count)), m.position)
@@ -367,21 +366,21 @@ class Store:
             self._files.unlock()
 
     def _end(self, db: sqlite3.Connection) -> None:
-        """Close a database. The marker is removed first, if the journal is empty; closing deletes the journal."""
+        """Close a database. If the journal is empty, remove the marker first, because closing deletes the journal."""
         with contextlib.closing(db), contextlib.suppress(sqlite3.Error, UnicodeDecodeError):
             if db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0:
                 self._files.mark_closed()
 
 
 def _create(files: StoreFiles, q_mgr_name: str) -> None:
-    """Create the database of a new queue manager under a temporary name. So it exists whole or not at all."""
+    """Create the database of a new queue manager under a temporary name, so that it exists whole or not at all."""
     handle, name = tempfile.mkstemp(dir=files.directory, prefix=".new-")
     os.close(handle)
     try:
         with contextlib.closing(sqlite3.connect(name, isolation_level=None)) as db:
             db.execute("PRAGMA auto_vacuum=INCREMENTAL")
             db.executescript(SCHEMA)
-            # As in IBM MQ: the name and the time of creation.
+            # As in IBM MQ, the identifier is the name and the time of creation.
             identifier = f"{q_mgr_name}_{time.strftime('%Y-%m-%d_%H.%M.%S')}"[:48]
             row = (q_mgr_name, identifier, "{}")
             db.execute("INSERT INTO queue_manager VALUES (?, ?, ?, ?)", (*row, checksum(row)))

@@ -1,13 +1,13 @@
-"""Test MQ programs on a queue manager: embedded, in a container, or an existing one; with pymqi, ibmmq or both.
+"""Test MQ programs with pymqi, ibmmq or both, on an embedded queue manager, IBM's container or an existing queue manager.
 
 ``mqembedded.testing.plugin`` is a pytest plugin. A test suite loads it in its ``conftest.py``, or with ``-p``::
 
     pytest_plugins = ["mqembedded.testing.plugin"]
 
-It adds the options ``--mq=embedded|container|url|auto`` and ``--mqi=pymqi|ibmmq|both``, and the fixtures ``mq``, ``binding``,
-``queue``, ``make_queue`` and ``own_queue_manager``. ``mqembedded.testing.container`` has ``MQContainer``, which needs no
-pytest. README.md beside this file shows both. For annotations there are the types of fixtures: ``QueueManagerUnderTest`` of
-``mq``, ``MakeQueue`` of ``make_queue``, ``MakeQueueManager`` of ``own_queue_manager``.
+The plugin adds the options ``--mq=embedded|container|url|auto`` and ``--mqi=pymqi|ibmmq|both``, and the fixtures ``mq``,
+``binding``, ``queue``, ``make_queue`` and ``own_queue_manager``. ``mqembedded.testing.container`` has ``MQContainer``, which
+needs no pytest. README.md beside this file has examples of both modules. The types of the fixtures, for annotations, are
+``QueueManagerUnderTest`` (``mq``), ``MakeQueue`` (``make_queue``) and ``MakeQueueManager`` (``own_queue_manager``).
 """
 
 from mqembedded.testing.under_test import MakeQueue, MakeQueueManager, QueueManagerUnderTest

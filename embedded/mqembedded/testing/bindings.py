@@ -1,4 +1,4 @@
-"""Finds the installed bindings, and imports one with its client library."""
+"""Finds the installed bindings, and imports a binding with its client library."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ BINDINGS = ("pymqi", "ibmmq")
 
 
 def bindings(wanted: str) -> list[str]:
-    """Return the installed bindings among ``wanted`` (``pymqi``, ``ibmmq`` or ``both``)."""
+    """Return the names of the installed bindings; ``wanted`` is ``pymqi``, ``ibmmq`` or ``both``."""
     return [name for name in BINDINGS if wanted in (name, "both") and _is_installed(name)]
 
 
-# Each test asks, when it is collected.
+# Cached, because pytest asks for each test that it collects.
 @functools.cache
 def _is_installed(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
 def loaded(name: str) -> Any:
-    """Return the package. Raises ImportError, with a remedy, if the MQ client library is not found."""
+    """Import and return a binding's package. If the MQ client library is not found, raise ImportError with a remedy."""
     try:
         return importlib.import_module(name)
     except (ImportError, OSError) as error:

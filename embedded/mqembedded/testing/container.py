@@ -4,12 +4,12 @@
         qmgr = pymqi.connect(container.q_mgr_name, container.channel, container.conn_name,
                                 user=container.user, password=container.password)
 
-The Docker engine must be on this machine, because files of this machine are mounted. The image contains IBM MQ Advanced for
-Developers, for development and unit test. Only ``license="accept"`` accepts IBM's terms.
+The Docker engine must be on this machine, because the container mounts files of this machine. The image contains IBM MQ Advanced
+for Developers, for development and unit test. IBM's terms are accepted only if you give ``license="accept"``.
 
-Written from the image's documentation and source (github.com/ibm-messaging/mq-container: docs/usage.md,
-docs/developer-config.md, cmd/chkmqready, cmd/runmqserver) and tested against a simulated Docker API. It has never been run with
-the image. Not here: the choice of a queue manager for tests (``provision.py``), pytest.
+This module was written from the image's documentation and source (github.com/ibm-messaging/mq-container: docs/usage.md,
+docs/developer-config.md, cmd/chkmqready, cmd/runmqserver) and tested with a simulated Docker API. It has never been run with the
+image. ``provision.py`` chooses the queue manager for tests.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ LISTENER_PORT = 1414
 # The image refuses shorter passwords (docs/developer-config.md).
 _SHORTEST_PASSWORD = 8
 _LAST_LINES = 15
-# Seconds between two checks whether the queue manager is ready.
+# Seconds between two checks that ask whether the queue manager is ready.
 POLL_S = 0.5
 _GONE = ("exited", "dead", "removing")
 
 
 class MQContainerError(Exception):
-    """There is no Docker engine, the licence is not accepted, or the container failed."""
+    """Docker is missing, IBM's licence is not accepted, or the container failed."""
 
 
 def docker_engine() -> str:
-    """Return the version of the Docker engine that answers; raises MQContainerError."""
+    """Return the version of the Docker engine; raise MQContainerError if no engine answers."""
     with warnings.catch_warnings():
         # docker-py does not close a socket on which no engine answered.
         warnings.simplefilter("ignore", ResourceWarning)
@@ -60,7 +60,7 @@ def docker_engine() -> str:
 
 
 def _asked_engine() -> tuple[str, str]:
-    """Return the engine's version and "", or "" and the reason why no engine answered."""
+    """Return the engine's version and an empty string; if no engine answers, an empty string and the reason."""
     try:
         with contextlib.closing(DockerClient().client) as client:
             return str(client.version()["Version"]), ""
@@ -76,8 +76,8 @@ def _asked_engine() -> tuple[str, str]:
 class MQContainer(DockerContainer):
     """A queue manager in IBM's developer image, with a listener on a free port of this machine.
 
-    ``start`` (or entering the ``with`` block) returns when the queue manager is ready; ``stop`` (or leaving the block) removes
-    the container and its data. Passwords are passed as files in ``/run/secrets``, never in a variable, argument or ``repr``.
+    ``start`` (or entering the ``with`` block) returns when the queue manager is ready. ``stop`` (or leaving the block) removes
+    the container and its data. Passwords are passed as files in ``/run/secrets``, never in a variable, an argument or a ``repr``.
     """
 
     channel, user = "DEV.APP.SVRCONN", "app"
@@ -98,17 +98,17 @@ class MQContainer(DockerContainer):
         """Describe the container, without starting it.
 
         Args:
-            image: with its tag.
-            license: ``"accept"`` accepts IBM's terms; running the image with ``LICENSE=view`` shows them.
+            image: the name of the image, with its tag.
+            license: ``"accept"`` accepts IBM's terms. To read the terms, run the image with ``LICENSE=view``.
             q_mgr_name: the queue manager's name.
-            mqsc: files with MQSC commands, which the queue manager reads at every start, in this order, after those of the image.
-            password: of ``user``, for ``channel``; by default a random one.
-            admin_password: of ``admin_user``, for ``admin_channel``; by default that user does not exist.
-            ready_s: seconds until the queue manager must be ready.
-            more: arguments for DockerContainer.
+            mqsc: MQSC files, which the queue manager reads at every start, in this order, after the image's own files.
+            password: the password of ``user`` for ``channel``; by default a random password.
+            admin_password: the password of ``admin_user`` for ``admin_channel``; by default this user does not exist.
+            ready_s: seconds within which the queue manager must be ready.
+            more: further arguments for DockerContainer.
 
         Raises:
-            MQContainerError: the licence is not accepted, a file is missing, a password is too short, or there is no engine.
+            MQContainerError: the licence is not accepted, a file is missing, a password is too short, or Docker is missing.
         """
         if license != "accept":
             raise MQContainerError(
@@ -145,7 +145,7 @@ class MQContainer(DockerContainer):
         return f"{self.get_container_host_ip()}({self.get_exposed_port(LISTENER_PORT)})"
 
     def start(self) -> Self:
-        """Start the container, and return when the queue manager is ready. If it fails, the container is removed."""
+        """Start the container, and return when the queue manager is ready; remove the container if the start fails."""
         try:
             super().start()
         except BaseException:
@@ -164,7 +164,7 @@ class MQContainer(DockerContainer):
                 self._files = None
 
     def run_mqsc(self, commands: str) -> str:
-        """Run MQSC commands, and return the output of ``runmqsc``. Raises MQContainerError if a command failed."""
+        """Run MQSC commands, and return the output of ``runmqsc``; raise MQContainerError if a command fails."""
         # The commands are a separate argument, so the shell does not interpret them.
         shell = ["sh", "-c", 'printf "%s\\n" "$2" | runmqsc "$1"', "sh", self.q_mgr_name, commands]
         code, written = self.exec(shell)
@@ -174,7 +174,7 @@ class MQContainer(DockerContainer):
         return output
 
     def version(self) -> str:
-        """Return the version from ``dspmqver``, such as ``9.4.2.0``."""
+        """Return IBM MQ's version, such as ``9.4.2.0``, as ``dspmqver`` shows it."""
         code, written = self.exec(["dspmqver", "-b", "-f", "2"])
         output: str = written.decode(errors="replace").strip()
         if code:
@@ -189,12 +189,12 @@ class MQContainer(DockerContainer):
         return "\n".join([line for line in text.splitlines() if line.strip()][-_LAST_LINES:])
 
     def _configure(self) -> None:
-        """Make the files and mount them. Their folder is private; user 1001 in the container can read the files."""
+        """Write the container's files and mount them. Their folder is private, but user 1001 in the container can read them."""
         self._files = tempfile.TemporaryDirectory(prefix="mqembedded-container-")
         for name, password in self._passwords().items():
             self._mount(f"/run/secrets/{name}", password.encode())
         for number, path in enumerate(self._mqsc):
-            # Files are read in alphabetical order; the image's own begin with 10, 15 and 20.
+            # The image reads files in alphabetical order. Its own files begin with 10, 15 and 20.
             self._mount(f"/etc/mqm/30-{number:02}-{path.name}", path.read_bytes())
 
     def _mount(self, target: str, content: bytes) -> None:
@@ -202,7 +202,7 @@ class MQContainer(DockerContainer):
         path = Path(self._files.name, Path(target).name)
         path.write_bytes(content)
         path.chmod(0o444)
-        # z: a label for SELinux, which is ignored elsewhere.
+        # z sets a label for SELinux. Systems without SELinux ignore it.
         self.with_volume_mapping(path, target, "ro,z")
 
     def _passwords(self) -> dict[str, str]:
@@ -211,7 +211,7 @@ class MQContainer(DockerContainer):
 
 
 class _Ready(WaitStrategy):
-    """Waits until ``chkmqready`` succeeds: configuration is complete and the listener accepts connections."""
+    """A wait strategy that ends when ``chkmqready`` succeeds: IBM MQ is configured, and the listener accepts connections."""
 
     def __init__(self, ready_s: float) -> None:
         super().__init__()
@@ -235,6 +235,6 @@ class _Ready(WaitStrategy):
         try:
             code, _ = container.exec(["chkmqready"])
         except APIError:
-            # The container is not running; the caller finds out why.
+            # The container is not running. The caller finds out why.
             return False
         return bool(code == 0)

@@ -27,27 +27,27 @@ _PATIENCE_S = 20.0
 
 
 def mq_scope(fixture_name: str, config: pytest.Config) -> Any:  # noqa: ARG001 - pytest names both
-    """Return the scope of ``mq`` from ``--mq-scope``; also for other fixtures with the same scope."""
+    """Return the scope that ``--mq-scope`` gives the fixture ``mq``. Other fixtures can have the same scope."""
     return config.getoption("--mq-scope")
 
 
 @pytest.fixture(scope="session")
 def mq_mqsc(pytestconfig: pytest.Config) -> Sequence[Path]:
-    """The MQSC files of the ini option ``mq_mqsc``."""
+    """The MQSC files that the ini option ``mq_mqsc`` names."""
     files: Sequence[Path] = pytestconfig.getini("mq_mqsc")
     return files
 
 
 @pytest.fixture(scope="session")
 def _client_library(pytestconfig: pytest.Config) -> None:
-    """Load the embedded C library into this process before any binding is imported; IBM MQ has its own library."""
+    """Load the embedded C library into this process before any binding is imported. Tests on IBM MQ use IBM's library."""
     if wanted(pytestconfig).is_embedded:
         load(build())
 
 
 @pytest.fixture(scope=mq_scope)
 def mq(pytestconfig: pytest.Config, _client_library: None, mq_mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderTest]:
-    """The queue manager under test; one for the session, or for the scope in ``--mq-scope``."""
+    """The queue manager under test. All tests of a session share it, or all tests of the scope in ``--mq-scope``."""
     if MISSING in pytestconfig.stash:
         pytest.skip(pytestconfig.stash[MISSING])
     elif SESSION in pytestconfig.stash:
@@ -59,7 +59,7 @@ def mq(pytestconfig: pytest.Config, _client_library: None, mq_mqsc: Sequence[Pat
 
 @pytest.fixture(scope="session")
 def binding(request: pytest.FixtureRequest, _client_library: None) -> Any:
-    """The package ``pymqi`` or ``ibmmq``. A test with this fixture runs with each installed one."""
+    """The package ``pymqi`` or ``ibmmq``. A test with this fixture runs once with each installed binding."""
     return _package(request.config, request.param)
 
 
@@ -98,7 +98,7 @@ def _keeper(mq: QueueManagerUnderTest, _any_binding: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope=mq_scope)
 def _left(_any_binding: Any, _keeper: Any) -> Iterator[list[Any]]:
-    """The open queues of failed tests that could not be deleted yet. After each test, and at the end, it is tried again."""
+    """The open queues of failed tests that could not be deleted yet. The fixtures try again after each test and at the end."""
     queues: list[Any] = []
     yield queues
     for queue in queues:
@@ -109,16 +109,16 @@ def _left(_any_binding: Any, _keeper: Any) -> Iterator[list[Any]]:
 def make_queue(
     request: pytest.FixtureRequest, mq: QueueManagerUnderTest, _any_binding: Any, _keeper: Any, _left: list[Any]
 ) -> Iterator[MakeQueue]:
-    """A function that makes an empty local queue from a model (by default a permanent dynamic one) and returns its name.
+    """A function that makes an empty queue from a model queue (by default, a permanent dynamic queue) and returns its name.
 
-    After the test the queues are deleted with their messages. Close their handles before: let fixtures that open queues depend
-    on this one. After a failed test, nothing is waited for, and no second error is reported.
+    After the test, the fixture deletes the queues with their messages. Their handles must be closed by then, so a fixture that
+    opens queues should depend on ``make_queue``. After a failed test, the fixture does not wait and reports no second error.
     """
     opened: list[Any] = []
 
     def make(model: str | None = None) -> str:
         od = _any_binding.OD(Version=3, ObjectName=(model or mq.model).encode(), DynamicQName=b"MQTEST.*")
-        # Opened for inquiry only, so that it blocks no other open; a temporary dynamic queue exists until it is closed.
+        # This handle keeps a temporary dynamic queue in existence. MQOO_INQUIRE blocks no other open.
         opened.append(_any_binding.Queue(_keeper, od, mqi.MQOO_INQUIRE))
         name: bytes = od.ObjectName
         return name.split(b"\0")[0].decode().rstrip()
@@ -126,7 +126,7 @@ def make_queue(
     yield make
     failure = _any_binding.MQMIError
     if FAILED in request.node.stash:
-        # A connection of the test may hold messages in a unit of work, and end later, or never.
+        # A connection of the test perhaps has messages in a unit of work, and ends later or never.
         _left.extend(opened)
     else:
         for queue in opened:
@@ -135,7 +135,7 @@ def make_queue(
 
 
 def _delete(queue: Any, failure: type[Exception]) -> None:
-    """Delete a queue with its messages; wait while a lost connection still has messages in its unit of work."""
+    """Delete a queue with its messages; wait while the unit of work of a lost connection still has messages of the queue."""
     deadline = time.monotonic() + _PATIENCE_S
     # No sleep is needed, because each try waits for an answer of the queue manager.
     while (error := _reason_to_stay(queue, failure)) is not None:
@@ -153,13 +153,13 @@ def _reason_to_stay(queue: Any, failure: type[Exception]) -> Exception | None:
 
 
 def _is_held(error: Exception | None) -> bool:
-    """Whether a unit of work has messages of the queue, so that it cannot be deleted."""
+    """Whether the queue cannot be deleted because a unit of work has messages of it."""
     return getattr(error, "reason", mqi.MQRC_NONE) == mqi.MQRC_Q_NOT_EMPTY
 
 
 @pytest.fixture
 def queue(make_queue: MakeQueue) -> str:
-    """The name of an empty local queue for this test alone."""
+    """The name of an empty local queue that only this test uses."""
     return make_queue()
 
 
@@ -167,10 +167,10 @@ def queue(make_queue: MakeQueue) -> str:
 def own_queue_manager(
     pytestconfig: pytest.Config, _client_library: None, mq_mqsc: Sequence[Path]
 ) -> Iterator[MakeQueueManager]:
-    """A function that starts an embedded queue manager for this test alone, which the test may kill or reconfigure.
+    """A function that starts an embedded queue manager for this test alone, so the test can kill or reconfigure it.
 
-    The arguments are those of ``EmbeddedQueueManager``; files in ``mqsc`` are read after those of the session. Tests that use
-    it are marked ``embedded``.
+    The function takes the arguments of ``EmbeddedQueueManager``. The queue manager reads the files in ``mqsc`` after the
+    session's files. The plugin marks tests with this fixture as ``embedded``.
     """
     started: list[EmbeddedQueueManager] = []
 

@@ -1,4 +1,4 @@
-"""The plugin's options, and the values that its modules share through pytest's stash."""
+"""The plugin's options, and the values that the plugin's modules share in pytest's stash."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from mqembedded.testing.under_test import QueueManagerUnderTest
 
 KINDS = (provision.EMBEDDED, provision.IMITATION, provision.CONTAINER, provision.GIVEN, provision.AUTO)
 SCOPES = ("session", "package", "module", "class", "function")
-# The fixture that needs an embedded queue manager which the tests control.
+# The fixture that starts an embedded queue manager under the test's control.
 EMBEDDED_ONLY = "own_queue_manager"
 
 # The reason why there is no queue manager, with --mq=auto.
 MISSING = pytest.StashKey[str]()
-# The queue manager that is started for the whole session.
+# The queue manager that all tests of the session share.
 SESSION = pytest.StashKey[QueueManagerUnderTest]()
-# Of a test: whether it ended in an error.
+# Whether a test ended in an error, in the stash of the test.
 FAILED = pytest.StashKey[bool]()
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Add the options, and the ini option ``mq_mqsc``."""
+    """Add the plugin's command-line options and its ini option ``mq_mqsc``."""
     group = parser.getgroup("mqembedded", "a queue manager for tests")
     group.addoption(
         "--mq",
         choices=KINDS,
         default=provision.EMBEDDED,
-        help="queue manager under test: the embedded one; that one with what IBM's container has, and nothing more (imitation); "
-        "IBM's container; the one in MQTEST_QMGR, _CHANNEL, _CONN_NAME, …; auto: IBM's container if available, else tests that "
+        help="queue manager under test: embedded; imitation: embedded, with only the objects of IBM's container; container: "
+        "IBM's; url: the one in MQTEST_QMGR, _CHANNEL, _CONN_NAME, …; auto: IBM's container if available, otherwise tests that "
         "need a queue manager are skipped",
     )
     group.addoption(
@@ -52,15 +52,15 @@ def add_options(parser: pytest.Parser) -> None:
         "--mqi",
         choices=(*BINDINGS, "both"),
         default="both",
-        help="binding under test; both: each that is installed",
+        help="binding under test; both: each installed binding",
     )
     group.addoption(
         "--mq-reading",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="behaviour of embedded queue managers where IBM's documentation is not definite, or @FILE: as one did that the "
-        "file is a record of; may be repeated",
+        help="behaviour of embedded queue managers that IBM's documentation leaves open, or @FILE: a file of make "
+        "first-contact; can be repeated",
     )
     parser.addini(
         "mq_mqsc", "MQSC files that the queue manager under test reads at its start", type="paths", default=[]
@@ -68,7 +68,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def wanted(config: pytest.Config) -> Wanted:
-    """Return the queue manager that the options ask for; raises pytest.UsageError for an unknown reading."""
+    """Return the queue manager that the command line asks for; raise pytest.UsageError for an unknown reading."""
     try:
         readings = chosen_by(config.getoption("--mq-reading"))
     except ReadingError as error:

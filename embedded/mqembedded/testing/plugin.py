@@ -1,11 +1,12 @@
-"""A pytest plugin: the queue manager under test, its queues, and the bindings to reach it.
+"""A pytest plugin that provides a queue manager for tests, its queues, and the bindings to reach it.
 
 ``--mq=embedded`` (the default) starts an embedded queue manager, and ``container`` starts IBM MQ's developer container. ``url``
-uses the queue manager that the environment names. ``auto`` is ``container`` if that is available; otherwise tests that need it
-are skipped. ``--mqi`` chooses the bindings for tests with the fixture ``binding``. README.md is beside this file.
+uses the queue manager that the environment names. ``auto`` starts the container if Docker is available and IBM's licence is
+accepted; otherwise it skips the tests that need a queue manager. ``--mqi`` chooses the bindings for tests with the fixture
+``binding``. README.md beside this file has examples.
 
-Tests marked ``embedded`` need an embedded queue manager that they control; tests marked ``real`` need IBM MQ. Other tests run on
-any queue manager. The fixtures are in ``fixtures.py``.
+Tests marked ``embedded`` need an embedded queue manager that they control. Tests marked ``real`` need IBM MQ. Unmarked tests run
+on any queue manager. The fixtures are in ``fixtures.py``.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ _ENDING = pytest.StashKey[ExitStack]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options, and the ini option ``mq_mqsc``."""
+    """Add the plugin's command-line options and its ini option ``mq_mqsc``."""
     add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marks."""
+    """Register the plugin's marks."""
     config.addinivalue_line("markers", "embedded: needs the embedded queue manager")
     config.addinivalue_line("markers", "real: needs IBM MQ")
     config.addinivalue_line("markers", "one_binding: shows nothing more on a second binding")
@@ -42,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Check whether the queue manager is available. Start the container, because the header shows its version."""
+    """Check that the queue manager is available; start a container at once, because the header shows its version."""
     config = session.config
     if config.option.collectonly:
         return
@@ -60,12 +61,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Stop the container that the start of the session has started."""
+    """Stop the container that ``pytest_sessionstart`` has started."""
     config.stash.get(_ENDING, ExitStack()).close()
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Return the header line: the queue manager, its level, and the bindings."""
+    """Return the header line: queue manager, command level, bindings."""
     names = bindings(config.getoption("--mqi"))
     installed = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names) or "none installed"
     return f"mq: {_where(config, names)}; bindings {installed}"
@@ -115,13 +116,13 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Note that a test ended in an error, for the fixtures that clean up after it."""
+    """Record on a test that it ended in an error, for the fixtures that clean up after the test."""
     if call.excinfo is not None:
         item.stash[FAILED] = True
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test with the fixture ``binding`` with each binding; a test that is marked ``one_binding`` with the first only."""
+    """Run a test with the fixture ``binding`` once with each binding; a test marked ``one_binding`` only with the first."""
     if "binding" in metafunc.fixturenames:
         names = bindings(metafunc.config.getoption("--mqi"))
         if metafunc.definition.get_closest_marker("one_binding"):

@@ -1,7 +1,7 @@
-"""Starts the queue manager of ``--mq``: the embedded one or IBM's container. An existing one is only described.
+"""Starts the embedded queue manager or the container that ``--mq`` asks for, or describes an existing queue manager.
 
-If the queue manager is not available, one sentence says why, before anything is started. Not here: fixtures (``fixtures.py``) and
-options (``options.py``).
+If the queue manager is not available, the error explains in one sentence why, before anything is started. Fixtures are in
+``fixtures.py``, options in ``options.py``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from mqembedded.testing.container import MQContainer
 
 EMBEDDED, IMITATION, CONTAINER, GIVEN, AUTO = "embedded", "imitation", "container", "url", "auto"
-# With tracing, as on many sites.
+# An API exit traces messages, as on many sites.
 _OF_THE_IMITATION = {"api exit": "adds a property"}
 LICENSE_VARIABLE = "MQTEST_LICENSE"
 
 
 class NotToBeHad(Exception):
-    """The requested queue manager is not available here; the message is one sentence."""
+    """The requested queue manager is not available here; the message explains why in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Wanted:
 
     Attributes:
         kind: EMBEDDED, IMITATION, CONTAINER, GIVEN or AUTO.
-        license: ``accept`` if IBM's terms are accepted.
-        image: of the container.
-        readings: for embedded queue managers, values by names.
+        license: ``accept`` if the user accepts IBM's terms.
+        image: the container's image.
+        readings: values by names of ``READINGS``, for embedded queue managers.
     """
 
     kind: str
@@ -47,17 +47,17 @@ class Wanted:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether an embedded queue manager is started. As an imitation it has exactly what IBM's image has."""
+        """Whether the test run starts an embedded queue manager. IMITATION gives it only the objects of IBM's image."""
         return self.kind in (EMBEDDED, IMITATION)
 
     @property
     def is_container(self) -> bool:
-        """Whether a container is to be started."""
+        """Whether the test run starts a container."""
         return self.kind in (CONTAINER, AUTO)
 
 
 def check(wanted: Wanted) -> None:
-    """Raise NotToBeHad if the queue manager is known to be unavailable before it is started."""
+    """Raise NotToBeHad if it is known before a start that the queue manager is not available."""
     if wanted.kind == GIVEN:
         try:
             given(os.environ)
@@ -83,7 +83,7 @@ def check(wanted: Wanted) -> None:
 
 @contextmanager
 def running(wanted: Wanted, mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderTest]:
-    """Start the queue manager if necessary, and yield it. A queue manager that is started reads the command files in ``mqsc``."""
+    """Start the queue manager if necessary, and yield it. A started queue manager reads the MQSC files in ``mqsc``."""
     files = [MQSC, *mqsc]
     if wanted.kind == GIVEN:
         yield given(os.environ)

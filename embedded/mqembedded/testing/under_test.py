@@ -1,7 +1,7 @@
-"""The queue manager for tests: its address, how to connect, and whether it is IBM MQ.
+"""The queue manager under test: its address, how to connect to it, and whether it is IBM MQ.
 
-The client library in the process decides the latter: the library of the embedded queue manager cannot reach IBM MQ, nor IBM's
-library the embedded queue manager. Not here: starting a queue manager (``provision.py``).
+The client library in the process decides whether it is IBM MQ. The embedded library cannot reach IBM MQ, and IBM's library cannot
+reach the embedded queue manager. ``provision.py`` starts queue managers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MakeQueueManager = Callable[..., EmbeddedQueueManager]
 
 
 class NotGiven(Exception):
-    """The environment does not say which queue manager to use."""
+    """The environment does not name a queue manager to use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,9 @@ class QueueManagerUnderTest:
     """The queue manager that tests connect to.
 
     Attributes:
-        model: the model queue from which test queues are created.
-        queue_manager: the embedded one that was started for the tests, to be killed and disturbed; None for others.
-        version: that the product reports; empty if it was not asked.
+        model: the model queue that test queues are created from.
+        queue_manager: the embedded queue manager that the plugin has started, for tests that kill or disturb it; or None.
+        version: the version and the image of a container; otherwise empty.
     """
 
     q_mgr_name: str
@@ -50,15 +50,16 @@ class QueueManagerUnderTest:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether this is an embedded queue manager, whoever started it. Reliable only after a binding is imported."""
+        """Whether this queue manager is embedded, whoever started it. Reliable only after a binding is imported."""
         return self.queue_manager is not None or embedded_client()
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variables with which other processes connect as the user of the tests, with any binding.
+        """Return environment variables with which programs in other processes connect as the tests do, with any binding.
 
-        ``MQTEST_QMGR``, ``_CHANNEL``, ``_CONN_NAME``, ``_USER`` and ``_PASSWORD`` describe it, ``MQGROUPS_Q_MGR_NAME`` and so
-        on for programs that use mqgroups. ``MQSERVER`` is IBM's. IBM MQ has no variable for credentials, so a program must pass
-        user and password. Without them it is ``app`` on the embedded queue manager, and IBM's container refuses it.
+        ``MQTEST_QMGR``, ``_CHANNEL``, ``_CONN_NAME``, ``_USER`` and ``_PASSWORD`` describe the queue manager.
+        ``MQGROUPS_Q_MGR_NAME`` and similar variables are for programs that use mqgroups. ``MQSERVER`` is IBM's variable. IBM MQ
+        has no variable for credentials, so a program must pass user and password itself. Without credentials, the embedded queue
+        manager accepts the program as user ``app``, but IBM's container refuses it.
         """
         given = {"MQSERVER": f"{self.channel}/TCP/{self.conn_name}"}
         for prefix, q_mgr in (("MQTEST", "QMGR"), ("MQGROUPS", "Q_MGR_NAME")):
@@ -73,7 +74,7 @@ class QueueManagerUnderTest:
         return {**embedded, **{name: value for name, value in given.items() if value}}
 
     def connect(self, binding: Any) -> Any:
-        """Return a connected ``QueueManager`` of the binding, which never disconnects by itself (MQDISC commits)."""
+        """Return a connected ``QueueManager`` of the binding. It never disconnects by itself, because MQDISC commits."""
         q_mgr = binding.QueueManager(None, disconnect_on_exit=False)
         cd = binding.CD()
         cd.ChannelName = self.channel.encode()
@@ -83,14 +84,14 @@ class QueueManagerUnderTest:
         q_mgr.connect_with_options(
             self.q_mgr_name,
             cd=cd,
-            # ibmmq would try a queue manager of this machine first.
+            # Otherwise ibmmq first tries a queue manager on this machine.
             opts=mqi.MQCNO_CLIENT_BINDING,
             **({} if self.user is None else {"user": self.user, "password": self.password or ""}),
         )
         return q_mgr
 
     def described(self, binding: Any) -> str:
-        """Return product, name, address and command level, inquired over a separate connection."""
+        """Return the product, name, address and command level as text, inquired over a separate connection."""
         product = "embedded queue manager (not IBM MQ)" if self.is_embedded else "IBM MQ"
         if self.version:
             product += f" {self.version}"
@@ -104,11 +105,7 @@ class QueueManagerUnderTest:
 
 
 def given(environment: Mapping[str, str]) -> QueueManagerUnderTest:
-    """Return the queue manager that MQTEST_QMGR, _CHANNEL, _CONN_NAME, _USER, _PASSWORD and _MODEL describe.
-
-    Raises:
-        NotGiven: a required variable is missing.
-    """
+    """Return the queue manager that MQTEST_QMGR, _CHANNEL, _CONN_NAME, _USER, _PASSWORD and _MODEL describe. Raises NotGiven."""
 
     def needed(name: str) -> str:
         if name not in environment:
@@ -128,7 +125,7 @@ def given(environment: Mapping[str, str]) -> QueueManagerUnderTest:
 
 
 def embedded_client() -> bool:
-    """Return whether the MQ client library that this process has loaded is the embedded queue manager's."""
+    """Return whether this process has loaded the embedded queue manager's client library."""
     try:
         mapped = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""The wire format: the table of verbs, frames, IBM MQ's structures and its numbers. Not here: queue managers."""
+"""The wire format: the table of verbs, frames, and IBM MQ's structures and numbers."""

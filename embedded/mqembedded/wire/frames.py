@@ -1,10 +1,10 @@
 """Frames: the form of verbs and their answers on a socket.
 
 A frame is a header (``<IHH``: body length, verb code, serial) and a body. A body has the fields of the verb table in two parts.
-First come the numbers, in the table's order: an ``i32``, an ``i64``, or the length of a ``blob`` as ``u32``. Then come the
-bytes of all blobs. So one step reads all numbers. A reply's body starts with completion code and reason code.
+First come the numbers, in the table's order: an ``i32``, an ``i64``, or the length of a ``blob`` as ``u32``. Then come the bytes
+of all blobs. So all numbers can be read in one step. A reply's body starts with completion code and reason code.
 
-Not here: the meaning of the fields.
+This module does not interpret the fields.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any
 from mqembedded.wire.verbs import BY_NAME, VERBS, Field, Verb
 
 HEADER = struct.Struct("<IHH")
-# IBM MQ's longest message has 100 MB; the rest is for structures and lengths.
+# IBM MQ's longest message has 100 MB. The rest is for structures and lengths.
 MAX_BODY_LENGTH = 128 * 1024 * 1024
-# The longest body before the peer has introduced itself: an MQCONNX with the longest user name and password of MQCSP.
+# The longest body that a stranger can send, for an MQCONNX with the longest user name and password of MQCSP.
 MAX_FIRST_BODY_LENGTH = 8 * 1024
 
-# The frame that only shows that its sender is there.
+# The heartbeat frame, which only shows that its sender is alive.
 HEARTBEAT = HEADER.pack(0, BY_NAME["HEARTBEAT"].code, 0)
 
 _FORMATS = {"i32": "i", "i64": "q", "blob": "I"}
@@ -31,7 +31,7 @@ _REPLY = struct.Struct("<IHHii")
 
 
 class FrameError(Exception):
-    """The bytes are not a frame of the verb table. Their connection cannot be trusted any more."""
+    """The bytes are not a frame of the verb table. The connection cannot be trusted any more."""
 
 
 class Layout:
@@ -43,7 +43,7 @@ class Layout:
         self._blobs = tuple(at for at, field in enumerate(fields) if field.kind == "blob")
 
     def encode(self, values: Sequence[Any]) -> bytes:
-        """Return the encoded values; raises FrameError if they do not fit the table."""
+        """Return the encoded values; raise FrameError if they do not fit the table."""
         if len(values) != len(self._names):
             raise FrameError(f"{len(self._names)} fields in the verb table, {len(values)} values given")
         numbers = list(values)
@@ -52,16 +52,16 @@ class Layout:
         return b"".join((self._numbers.pack(*numbers), *[values[at] for at in self._blobs]))
 
     def decode(self, body: bytes, offset: int = 0) -> list[Any]:
-        """Return the values of ``body`` from ``offset`` on; raises FrameError if they are cut short or bytes are left over."""
+        """Return the values in ``body`` from ``offset`` on; raise FrameError if bytes are missing or left over."""
         end = offset + self._numbers.size
         if end > len(body):
-            raise FrameError(f"the body ends after {len(body)} bytes; {', '.join(self._names)} take {end} at the least")
+            raise FrameError(f"the body ends after {len(body)} bytes; {', '.join(self._names)} need at least {end}")
         values: list[Any] = list(self._numbers.unpack_from(body, offset))
         for at in self._blobs:
             begin, end = end, end + values[at]
             values[at] = body[begin:end]
         if end != len(body):
-            raise FrameError(f"the body has {len(body)} bytes; {', '.join(self._names)} say that they have {end}")
+            raise FrameError(f"the body has {len(body)} bytes; {', '.join(self._names)} need {end}")
         return values
 
 
@@ -70,19 +70,19 @@ _REPLIES = {verb.code: Layout(verb.reply) for verb in VERBS}
 
 
 def encode_request(verb: Verb, serial: int, values: Sequence[Any]) -> bytes:
-    """Return the whole request frame."""
+    """Return a whole request frame."""
     body = _REQUESTS[verb.code][1].encode(values)
     return HEADER.pack(len(body), verb.code, serial) + body
 
 
 def encode_reply(verb: Verb, serial: int, comp: int, reason: int, values: Sequence[Any]) -> bytes:
-    """Return the whole reply frame."""
+    """Return a whole reply frame."""
     body = _REPLIES[verb.code].encode(values)
     return _REPLY.pack(len(body) + 8, verb.code, serial, comp, reason) + body
 
 
 def decode_request(code: int, body: bytes) -> tuple[Verb, list[Any]]:
-    """Return the verb and the values of its request."""
+    """Return the verb and the values of a request."""
     known = _REQUESTS.get(code)
     if known is None:
         raise FrameError(f"no verb has code {code}")
@@ -91,7 +91,7 @@ def decode_request(code: int, body: bytes) -> tuple[Verb, list[Any]]:
 
 
 def decode_reply(verb: Verb, body: bytes) -> tuple[int, int, list[Any]]:
-    """Return completion code, reason code and the values of the reply."""
+    """Return the completion code, the reason code and the values of a reply."""
     if len(body) < 8:
         raise FrameError(f"a reply of {len(body)} bytes has no completion and reason code")
     comp, reason = struct.unpack_from("<ii", body)
@@ -99,12 +99,12 @@ def decode_reply(verb: Verb, body: bytes) -> tuple[int, int, list[Any]]:
 
 
 def empty_reply_values(verb: Verb) -> list[Any]:
-    """Return the reply values of a call that failed: zeros and empty blobs."""
+    """Return the reply values of a failed call: zeros and empty blobs."""
     return [b"" if field.kind == "blob" else 0 for field in verb.reply]
 
 
 class FrameTimeout(FrameError):
-    """The peer did not introduce itself in time, or was silent for longer than its heartbeats allow."""
+    """A stranger did not introduce itself in time, or a peer was silent for longer than its heartbeats allow."""
 
 
 def after_heartbeats(received: bytes) -> bytes:
@@ -116,14 +116,14 @@ def after_heartbeats(received: bytes) -> bytes:
 
 
 class FrameReader:
-    """Reads frames from a socket, whatever the pieces in which they arrive."""
+    """A reader of frames from a socket. The data can arrive in any pieces."""
 
     def __init__(self, sock: socket.socket, stranger_until_s: float | None = None) -> None:
         """Read from a socket.
 
         Args:
             sock: a connected socket.
-            stranger_until_s: the time (``time.monotonic``) by which ``trust`` must be called. Until then bodies must be short.
+            stranger_until_s: the time (``time.monotonic``) by which ``trust`` must be called. Bodies must be short until then.
                 None if the peer is trusted from the start.
         """
         self._sock = sock
@@ -131,13 +131,13 @@ class FrameReader:
         self._stranger_until_s = stranger_until_s
 
     def trust(self) -> None:
-        """Lift the limits for a peer that has not introduced itself."""
+        """Lift the limits that apply to a stranger."""
         self._stranger_until_s = None
         self._sock.settimeout(None)
 
     @property
     def has_more(self) -> bool:
-        """Whether bytes of the next frame have been received already."""
+        """Whether bytes of the next frame were received already."""
         self._pending = after_heartbeats(self._pending)
         return bool(self._pending)
 
@@ -145,7 +145,7 @@ class FrameReader:
         """Return verb code, serial and body of the next frame, without heartbeats; None if the peer is gone.
 
         Raises:
-            FrameError: the announced body is longer than that of any verb, or than a stranger may send.
+            FrameError: the announced body is longer than any verb's body, or longer than a stranger can send.
             FrameTimeout: a stranger took too long, or a peer with heartbeats was silent.
         """
         while True:
@@ -159,7 +159,7 @@ class FrameReader:
         most = MAX_BODY_LENGTH if self._stranger_until_s is None else MAX_FIRST_BODY_LENGTH
         if length > most:
             self._pending = received[HEADER.size :]
-            raise FrameError(f"a body of {length} bytes is announced; {most} is the most")
+            raise FrameError(f"a body of {length} bytes is announced, but at most {most} are allowed")
         end = HEADER.size + length
         if len(received) < end and not (received := self._at_least(end)):
             return None
@@ -167,15 +167,15 @@ class FrameReader:
         return code, serial, received[HEADER.size : end]
 
     def _at_least(self, length: int) -> bytes:
-        """Return the received bytes as soon as there are this many; empty if the peer is gone."""
+        """Return the received bytes as soon as there are this many, or no bytes if the peer is gone."""
         have = len(self._pending)
         pieces = [self._pending]
         while have < length:
             if self._stranger_until_s is not None:
-                # The limit is for all pieces together, because a peer may send one byte at a time.
+                # The limit is for all pieces together, because a peer can send one byte at a time.
                 self._sock.settimeout(max(0.001, self._stranger_until_s - time.monotonic()))
             try:
-                # Reading more than is missing brings a small frame with its header, in one call.
+                # A call that reads more bytes than are missing gets a small frame together with its header.
                 piece = self._sock.recv(max(length - have, 16384))
             except ConnectionError:
                 return b""

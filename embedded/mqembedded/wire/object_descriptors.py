@@ -1,6 +1,6 @@
-"""MQOD and MQSD, input and output: what to open or to subscribe to, and the MQCHARV texts in them.
+"""The structures MQOD and MQSD, as input and output, and the MQCHARV texts in them.
 
-Layouts and character fields are as in ``structures.py``. Not here: the meaning of values for a call.
+Layouts and character fields are as in ``structures.py``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mqembedded import constants as mq
 from mqembedded.wire.structures import name_field, text_field, version_of
 
 _I32 = struct.Struct("<i")
-# The longest text of MQOD and MQSD.
+# The longest text in MQOD and MQSD.
 LONGEST_TEXT = 10_240
 _NULL_TERMINATED = -1
 _CHARV = struct.Struct("<qiiii")
@@ -21,7 +21,7 @@ _CCSID_UTF_8 = 1208
 
 @dataclass(frozen=True, slots=True)
 class VariableString:
-    """An MQCHARV in a structure: place and length of the caller's text. The text itself is a field beside the structure."""
+    """An MQCHARV in a structure: the place and length of the caller's text. The text itself is a separate field."""
 
     pointer: int
     offset: int
@@ -30,7 +30,7 @@ class VariableString:
     ccsid: int
 
     def is_well_formed(self, text: bytes) -> bool:
-        """Whether this MQCHARV may describe this text; a text that was cut has one byte too many."""
+        """Whether this MQCHARV can describe this text. A text that was cut is one byte longer than allowed."""
         if self.pointer and self.offset:
             return False
         if self.length > 0 and not (self.pointer or self.offset):
@@ -39,22 +39,22 @@ class VariableString:
 
     @property
     def room(self) -> int:
-        """The number of bytes that may be returned."""
+        """The number of bytes that can be returned."""
         return max(0, self.buffer_size) if self.pointer or self.offset else 0
 
 
 def variable_string(raw: bytes, at: int) -> VariableString:
-    """Return the MQCHARV at an offset of a structure."""
+    """Return the MQCHARV at this offset of a structure."""
     return VariableString(*_CHARV.unpack_from(raw, at))
 
 
 def with_length(raw: bytes, at: int, length: int) -> bytes:
-    """Return a structure whose MQCHARV at an offset describes returned text of this length, in UTF-8."""
+    """Return a structure whose MQCHARV at this offset describes a returned UTF-8 text of this length."""
     return raw[: at + 16] + struct.pack("<ii", length, _CCSID_UTF_8) + raw[at + _CHARV.size :]
 
 
 class ObjectDescriptor:
-    """MQOD (IBM MQ, "MQOD")."""
+    """An MQOD (IBM MQ, "MQOD")."""
 
     __slots__ = (
         "alternate_user_id",
@@ -71,7 +71,7 @@ class ObjectDescriptor:
     )
 
     def __init__(self, raw: bytes) -> None:
-        """Read the structure; raises StructureError."""
+        """Read an MQOD. Raises StructureError."""
         self.version = version_of(raw, b"OD  ", "MQOD")
         self.raw = raw
         (self.object_type,) = _I32.unpack_from(raw, 8)
@@ -99,7 +99,7 @@ class ObjectDescriptor:
         return raw[:416] + _I32.pack(self.object_type) + raw[420:]
 
     def answered_topic(self, topic_string: bytes) -> tuple[bytes, bytes]:
-        """Return the structure of an opened topic, and the right end of its topic string for which there is room."""
+        """Return the structure of an opened topic, and as much of the right end of its topic string as fits."""
         if self.version < 4:
             return self.raw, b""
         raw = with_length(self.raw, _OD_RES_OBJECT_STRING, len(topic_string))
@@ -111,12 +111,12 @@ _OD_OBJECT_STRING, _OD_RES_OBJECT_STRING = 344, 392
 
 
 def rightmost(text: bytes, room: int) -> bytes:
-    """Return the right end of a text for which there is room."""
+    """Return as much of the right end of a text as fits."""
     return text[max(0, len(text) - room) :] if room else b""
 
 
 class SubscriptionDescriptor:
-    """MQSD (IBM MQ, "MQSD")."""
+    """An MQSD (IBM MQ, "MQSD")."""
 
     __slots__ = (
         "accounting_token",
@@ -136,7 +136,7 @@ class SubscriptionDescriptor:
     )
 
     def __init__(self, raw: bytes) -> None:
-        """Read the structure; raises StructureError."""
+        """Read an MQSD. Raises StructureError."""
         version_of(raw, b"SD  ", "MQSD")
         self.raw = raw
         (self.options,) = _I32.unpack_from(raw, 8)
@@ -154,7 +154,7 @@ class SubscriptionDescriptor:
         self.res_object_string = variable_string(raw, 320)
 
     def answered(self, sub_correl_id: bytes, topic_string: bytes) -> tuple[bytes, bytes]:
-        """Return the structure of a new subscription, and the right end of its topic string for which there is room."""
+        """Return the structure of a new subscription, and as much of the right end of its topic string as fits."""
         raw = self.raw[:192] + sub_correl_id + self.raw[216:]
         return with_length(raw, 320, len(topic_string)), rightmost(topic_string, self.res_object_string.room)
 

@@ -1,7 +1,6 @@
-"""Constants of programmable command formats (PCF), as in IBM MQ's cmqcfc.h and, where PCF alone uses them, cmqc.h.
+"""Constants of programmable command formats (PCF), from IBM MQ's cmqcfc.h, and from cmqc.h if only PCF uses them.
 
-Numbers only; the tests compare them with those of the bindings. Not here: constants that the MQI uses too
-(``mqembedded.constants``).
+Tests compare the numbers with the bindings. ``mqembedded.constants`` has the constants that the MQI uses, too.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ MQCFOP_NOT_LIKE = 21
 MQCFOP_CONTAINS_GEN = 26
 MQCFOP_EXCLUDES_GEN = 29
 
-# Reason codes: the message
+# Reason codes for malformed messages
 MQRCCF_CFH_TYPE_ERROR = 3001
 MQRCCF_CFH_LENGTH_ERROR = 3002
 MQRCCF_CFH_VERSION_ERROR = 3003
@@ -139,7 +138,7 @@ MQRCCF_CFBF_PARM_ID_ERROR = 3265
 MQRCCF_CFBF_OPERATOR_ERROR = 3266
 MQRCCF_CFBF_FILTER_VAL_LEN_ERR = 3267
 
-# Reason codes: what was asked
+# Reason codes for refused commands
 MQRCCF_FORCE_VALUE_ERROR = 3012
 MQRCCF_OBJECT_OPEN_FORCE = 3210
 MQRCCF_Q_TYPE_ERROR = 3022
@@ -169,7 +168,7 @@ MQRCCF_ENTITY_NAME_MISSING = 3169
 MQRCCF_OBJECT_TYPE_MISSING = 3173
 MQRCCF_AUTH_VALUE_ERROR = 3171
 
-# Parameters: integers
+# Integer parameters
 MQIACF_ALL = 1009
 MQIACF_Q_ATTRS = 1002
 MQIACF_CLUSTER_Q_MGR_ATTRS = 1093
@@ -313,7 +312,7 @@ MQIA_AUTHENTICATION_METHOD = 266
 MQIA_MULTICAST = 176
 MQIA_CLUSTER_PUB_ROUTE = 255
 
-# Parameters: text and bytes
+# Text and byte string parameters
 MQCACF_FROM_Q_NAME = 3001
 MQCACF_TO_Q_NAME = 3002
 MQCACF_FROM_NAMELIST_NAME = 3005

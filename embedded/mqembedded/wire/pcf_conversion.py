@@ -1,6 +1,6 @@
-"""Conversion of PCF messages (MQFMT_ADMIN): their integers to another byte order, their text to another character set.
+"""Converts the integers of PCF messages (MQFMT_ADMIN) to another byte order, and their text to another character set.
 
-Source: IBM MQ, "Structures for commands and responses". Not here: the meaning of messages (``admin/pcf.py``).
+Source: IBM MQ, "Structures for commands and responses". ``admin/pcf.py`` interprets the messages.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import struct
 from mqembedded.code_pages import code_page
 from mqembedded.wire import pcf_constants as pcf
 
-# By structure type: the number of integers behind the identifier, and what comes behind these: text, bytes, integers of 4 or 8
-# bytes.
+# By structure type: the number of integers after the identifier, and what follows them (text, bytes, integers of 4 or 8 bytes).
 _TEXT, _BYTES = "text", "bytes"
 _LAYOUTS: dict[int, tuple[int, str]] = {
     pcf.MQCFT_INTEGER: (1, _BYTES),
@@ -29,11 +28,11 @@ _LAYOUTS: dict[int, tuple[int, str]] = {
 
 
 def convert_pcf(data: bytes, source: tuple[str, int], target: tuple[str, int]) -> bytes | None:
-    """Return a PCF message in another form; None if it cannot be converted.
+    """Return a PCF message in another form, or None if it cannot be converted.
 
     Args:
         data: the message.
-        source, target: byte order, as ``struct`` writes it, and a CCSID that has a code page.
+        source, target: the byte order, as ``struct`` writes it, and a CCSID that has a code page.
     """
 
     read, write = (code_page(ccsid, little_endian=order == "<") for order, ccsid in (source, target))

@@ -1,11 +1,11 @@
-"""The MQI structures of messages as they arrive and leave: MQMD, MQMDE, MQGMO, MQPMO of every version.
+"""Reads and writes the MQI structures of messages: MQMD, MQMDE, MQGMO and MQPMO in every version.
 
-MQOD and MQSD are in ``object_descriptors.py``; ``calls/message_properties.py`` reads the structures of message properties.
+MQOD and MQSD are in ``object_descriptors.py``. ``calls/message_properties.py`` reads the structures of message properties.
 
-Layouts are those of 64-bit little-endian platforms. Character fields arrive padded with NULs or blanks (characters behind a NUL
-count as blanks), and leave padded with blanks. Only the bytes of the caller's Version are read and written.
+Layouts are those of 64-bit little-endian platforms. Character fields in requests are padded with NULs or blanks (characters after
+a NUL count as blanks). In replies they are padded with blanks. Only the bytes of the caller's Version are read and written.
 
-Not here: the meaning of values for a call.
+This module does not interpret the values.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class StructureError(Exception):
 
 
 def text_field(raw: bytes) -> str:
-    """Return a character field as text without its padding."""
+    """Return a character field as text, without its padding."""
     return raw.split(b"\0", 1)[0].decode("latin-1").rstrip(" ")
 
 
@@ -53,7 +53,7 @@ def name_field(name: str, length: int = 48) -> bytes:
 
 
 def version_of(raw: bytes, struc_id: bytes, name: str) -> int:
-    """Return the Version of a structure; raises StructureError unless it has this name and a Version that IBM MQ knows."""
+    """Return the Version of a structure; raise StructureError if it has another name or a Version that IBM MQ does not know."""
     if len(raw) < 8 or raw[:4] != struc_id:
         raise StructureError(f"{name}: StrucId {raw[:4]!r}")
     version: int = _I32.unpack_from(raw, 4)[0]
@@ -64,9 +64,9 @@ def version_of(raw: bytes, struc_id: bytes, name: str) -> int:
 
 
 class MessageDescriptor:
-    """MQMD (IBM MQ, "MQMD"). A version 1 descriptor reads as version 2 with the group fields at their defaults."""
+    """An MQMD (IBM MQ, "MQMD"). A version 1 descriptor becomes version 2 with the group fields at their defaults."""
 
-    # In the order of the structure, on which pack() relies.
+    # The fields have the order of the structure, because pack() relies on this order.
     __slots__ = (  # noqa: RUF023 - that order, not the alphabet's
         "struc_id",
         "version",
@@ -100,7 +100,7 @@ class MessageDescriptor:
     )
 
     def __init__(self, raw: bytes) -> None:
-        """Read the structure; raises StructureError."""
+        """Read an MQMD. Raises StructureError."""
         version = version_of(raw, b"MD  ", "MQMD")
         full = raw[: MD_V2.size] if version == 2 else raw[: MD_V1.size] + _MD_V2_DEFAULTS
         (
@@ -136,7 +136,7 @@ class MessageDescriptor:
         ) = MD_V2.unpack(full)
 
     def pack(self, version: int) -> bytes:
-        """Return the structure in the given version, 324 or 364 bytes."""
+        """Return the structure in this version, 324 or 364 bytes."""
         raw = MD_V2.pack(b"MD  ", version, *_fields_behind_version(self))
         return raw if version == 2 else raw[:324]
 
@@ -146,53 +146,53 @@ _MD_V2_DEFAULTS = struct.pack("<24s4i", NO_GROUP, 1, 0, mq.MQMF_NONE, mq.MQOL_UN
 
 
 class SearchDescriptor:
-    """MQMD as input of MQGET: the values that select a message, and the requested conversion.
+    """An MQMD as MQGET's input: the values that select a message, and the requested conversion.
 
-    A field is read when it is used; most calls use none.
+    A field is read when it is used, because most calls use no field.
     """
 
     __slots__ = ("_raw", "version")
 
     def __init__(self, raw: bytes) -> None:
-        """Keep the structure; raises StructureError."""
+        """Keep the structure; raise StructureError if it is not an MQMD."""
         self.version = version_of(raw, b"MD  ", "MQMD")
         self._raw = raw if self.version > 1 else raw[: MD_V1.size] + _MD_V2_DEFAULTS
 
     @property
     def encoding_and_ccsid(self) -> tuple[int, int]:
-        """Encoding and CodedCharSetId."""
+        """The requested Encoding and CodedCharSetId."""
         return describes_data(self._raw)
 
     @property
     def msg_id(self) -> bytes:
-        """MsgId, 24 bytes."""
+        """The MsgId to match, 24 bytes."""
         return self._raw[48:72]
 
     @property
     def correl_id(self) -> bytes:
-        """CorrelId, 24 bytes."""
+        """The CorrelId to match, 24 bytes."""
         return self._raw[72:96]
 
     @property
     def group_id(self) -> bytes:
-        """GroupId, 24 bytes."""
+        """The GroupId to match, 24 bytes."""
         return self._raw[324:348]
 
     @property
     def msg_seq_number(self) -> int:
-        """MsgSeqNumber."""
+        """The MsgSeqNumber to match."""
         number: int = _I32.unpack_from(self._raw, 348)[0]
         return number
 
     @property
     def offset(self) -> int:
-        """Offset."""
+        """The Offset to match."""
         offset: int = _I32.unpack_from(self._raw, 352)[0]
         return offset
 
 
 def delivered_descriptor(stored: bytes, backout_count: int, expiry: int | None = None) -> bytes:
-    """Return a stored version 2 descriptor with the backout count of this delivery and, if given, the remaining Expiry.
+    """Return a stored version 2 descriptor with this delivery's backout count and, if given, the remaining Expiry.
 
     ``stored`` has backout count 0.
     """
@@ -214,15 +214,15 @@ def describing_data(stored: bytes, ccsid: int, encoding: int) -> bytes:
 
 
 def as_only_segment(stored: bytes, msg_flags: int) -> bytes:
-    """Return the version 2 descriptor of a reassembled message: that of the first segment, with these flags."""
+    """Return the version 2 descriptor of a reassembled message, which is its first segment's descriptor with these flags."""
     return stored[:_MSG_FLAGS_OFFSET] + struct.pack("<ii", msg_flags, mq.MQOL_UNDEFINED)
 
 
 def as_version_1(stored: bytes, data: bytes, *, always: bool = False) -> tuple[bytes, bytes]:
     """Return descriptor and data for a reader with a version 1 MQMD.
 
-    If the group fields differ from their defaults, or ``always``, an MQMDE is put in front of the data. The descriptor's
-    Format, Encoding and CodedCharSetId then describe that MQMDE (IBM MQ, "MQMDE").
+    If the group fields differ from their defaults, or if ``always`` is set, the data gets an MQMDE in front. The descriptor's
+    Format, Encoding and CodedCharSetId then describe the MQMDE (IBM MQ, "MQMDE").
     """
     first = stored[:4] + _I32.pack(1) + stored[8:324]
     if stored[324:] == _MD_V2_DEFAULTS and not always:
@@ -235,10 +235,10 @@ def as_version_1(stored: bytes, data: bytes, *, always: bool = False) -> tuple[b
 
 
 def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
-    """Move the fields of an MQMDE in front of ``data`` into a version 1 descriptor; return the data behind it.
+    """Move the fields of an MQMDE in front of ``data`` into a version 1 descriptor; return the data after the MQMDE.
 
     Raises:
-        StructureError: the descriptor announces an MQMDE, but there is no well-formed one (MQRC_MDE_ERROR).
+        StructureError: the descriptor announces an MQMDE, but the data has no well-formed MQMDE (MQRC_MDE_ERROR).
     """
     if len(data) < _MDE.size:
         raise StructureError(f"MQMDE: {len(data)} bytes of data, {_MDE.size} expected")
@@ -252,7 +252,7 @@ def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class GetMessageOptions:
-    """MQGMO (IBM MQ, "MQGMO"). With version 1, MsgId and CorrelId are matched, and no statuses are returned."""
+    """An MQGMO (IBM MQ, "MQGMO"). Version 1 matches MsgId and CorrelId, and returns no statuses."""
 
     raw: bytes
     version: int
@@ -265,7 +265,7 @@ class GetMessageOptions:
     @classmethod
     @lru_cache
     def read(cls, raw: bytes) -> GetMessageOptions:
-        """Return the structure; recent ones are cached. Raises StructureError."""
+        """Return the structure. Raises StructureError. Recent structures are cached."""
         version = version_of(raw, b"GMO ", "MQGMO")
         options, wait_interval_ms = _TWO_I32.unpack_from(raw, 8)
         match_options = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
@@ -276,7 +276,7 @@ class GetMessageOptions:
         return cls(raw, version, options, wait_interval_ms, match_options, token, msg_handle)
 
     def answered(self, resolved_q_name: bytes, statuses: bytes, token: bytes, returned_length: int) -> bytes:
-        """Return the structure with its output fields set; ``statuses`` are GroupStatus, SegmentStatus, Segmentation."""
+        """Return the structure with its output fields set. ``statuses`` are GroupStatus, SegmentStatus and Segmentation."""
         raw = self.raw
         out = raw[:24] + resolved_q_name
         if self.version >= 2:
@@ -288,7 +288,7 @@ class GetMessageOptions:
 
 @dataclass(frozen=True, slots=True)
 class PutMessageOptions:
-    """MQPMO (IBM MQ, "MQPMO")."""
+    """An MQPMO (IBM MQ, "MQPMO")."""
 
     raw: bytes
     version: int
@@ -303,7 +303,7 @@ class PutMessageOptions:
     @classmethod
     @lru_cache
     def read(cls, raw: bytes) -> PutMessageOptions:
-        """Return the structure; recent ones are cached. Raises StructureError."""
+        """Return the structure. Raises StructureError. Recent structures are cached."""
         version = version_of(raw, b"PMO ", "MQPMO")
         options, _, context = struct.unpack_from("<iii", raw, 8)
         recs_present = _I32.unpack_from(raw, 128)[0] if version >= 2 else 0
@@ -312,7 +312,7 @@ class PutMessageOptions:
         return cls(raw, version, options, context, recs_present, original, new, action, pub_level)
 
     def answered(self, resolved_q_name: bytes, resolved_q_mgr_name: bytes) -> bytes:
-        """Return the structure with its output fields set: one known destination, the names of queue and queue manager."""
+        """Return the structure with its output fields set: one known destination, and the names of queue and queue manager."""
         raw = self.raw
         return raw[:20] + _ONE_KNOWN_DESTINATION + resolved_q_name + resolved_q_mgr_name + raw[128:]
 

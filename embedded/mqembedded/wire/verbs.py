@@ -1,10 +1,10 @@
-"""The verb table: every MQI call in its form between the C library and the queue manager.
+"""The verb table: the form of every MQI call between the C library and the queue manager.
 
-The table is the single source of the wire format. ``libmqm/build.py`` generates ``verbs.h`` from it: typed C functions that
-encode requests and decode replies, so the C compiler checks the library against the table. ``frames.py`` reads the table at run
-time. Its digest is in a connection's first frame, so a library of another table is refused.
+The table is the single source of the wire format. From it, ``libmqm/build.py`` generates ``verbs.h``, with typed C functions that
+encode requests and decode replies. So the C compiler checks the library against the table. ``frames.py`` reads the table at run
+time. A connection's first frame has the table's digest, so the server refuses a library with another table.
 
-Not here: what a verb does (``calls/``), how frames travel (``frames.py``, ``serve/server.py``).
+``calls/`` carries out the verbs. ``frames.py`` and ``serve/server.py`` transport frames.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Kind = Literal["i32", "i64", "blob"]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a request or a reply: ``i32``, ``i64``, or ``blob`` (that many bytes as its u32 length says)."""
+    """A field of a request or reply: ``i32``, ``i64``, or ``blob`` (as many bytes as its u32 length)."""
 
     name: str
     kind: Kind
@@ -26,7 +26,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One call: its code on the wire, the fields of its request, and those of its reply after comp and reason."""
+    """A verb: its code on the wire, the fields of its request, and the fields of its reply after comp and reason."""
 
     name: str
     code: int
@@ -35,7 +35,7 @@ class Verb:
 
 
 def _fields(text: str) -> tuple[Field, ...]:
-    """Read ``"hobj:i32 md:blob"``; a name without a kind is a blob."""
+    """Return the fields that a text such as ``"hobj:i32 md:blob"`` describes. A name without a kind is a blob."""
     fields = []
     for word in text.split():
         name, _, kind = word.partition(":")
@@ -49,14 +49,14 @@ def _verb(code: int, name: str, request: str = "", reply: str = "") -> Verb:
     return Verb(name, code, _fields(request), _fields(reply))
 
 
-# Selectors and integer attributes are blobs of native 32-bit integers. The text of an MQCHARV is a field beside its structure.
-# put_response of MQOPEN says how MQPUT with the handle answers (MQPRT_*); 0 if the client always waits.
+# Selectors and integer attributes are blobs of native 32-bit integers. The text of an MQCHARV is a separate field. put_response
+# of MQOPEN is the handle's default put response (MQPRT_*), or 0 if the client always waits.
 #
 # Some verbs are not MQI calls. CALLBACK asks for the next callback to make. WAKE ends a waiting CALLBACK and has no answer.
-# HEARTBEAT goes in both directions, shows that its sender is there, and has no answer either. ASYNC_PUT is an MQPUT without an
-# answer. IDENTIFIERS returns a block of identifiers for it (their numbers are 8 bytes at an offset of the first), and the
-# context that MQMD returns. The C library never sends the last two: CONTROL is for the Python side of the embedded queue
-# manager, which counts calls and arms faults; CHANNEL is for the channels of a cluster.
+# HEARTBEAT goes in both directions, shows that its sender is alive, and has no answer. ASYNC_PUT is an MQPUT without an answer.
+# IDENTIFIERS returns a block of identifiers for ASYNC_PUT (their numbers are 8 bytes at an offset in the first identifier), and
+# the context that MQMD returns. The C library never sends CONTROL and CHANNEL. Python programs use CONTROL to count calls and arm
+# faults. The channels of a cluster use CHANNEL.
 VERBS: tuple[Verb, ...] = (
     _verb(
         1,
@@ -105,13 +105,13 @@ VERBS: tuple[Verb, ...] = (
     _verb(101, "CHANNEL", "token command messages", "answer"),
 )
 
-# Requests whose answers the client need not wait for before it sends the next; answers come in order.
+# The verbs after which a client can send the next request without waiting. Answers come in order.
 POSTED = frozenset({"ASYNC_PUT"})
 
 BY_NAME: dict[str, Verb] = {verb.name: verb for verb in VERBS}
 
-# The number of valid bytes of a structure on a 64-bit platform, by its Version. A caller's buffer may be longer; the bytes
-# behind these are neither read nor written (IBM MQ, Developing applications reference, the structures' own topics).
+# The number of valid bytes of a structure on a 64-bit platform, by its Version. A caller's buffer can be longer. Its further
+# bytes are neither read nor written (IBM MQ, Developing applications reference, the topics of the structures).
 STRUCTURE_LENGTHS: dict[str, dict[int, int]] = {
     "MQMD": {1: 324, 2: 364},
     "MQGMO": {1: 72, 2: 80, 3: 100, 4: 112},
@@ -131,7 +131,7 @@ STRUCTURE_LENGTHS: dict[str, dict[int, int]] = {
 }
 
 
-# Fields of requests and replies that are structures.
+# The structures of fields in requests and replies.
 STRUCTURE_FIELDS: dict[str, str] = {
     "cbd": "MQCBD",
     "cmho": "MQCMHO",
@@ -150,26 +150,26 @@ STRUCTURE_FIELDS: dict[str, str] = {
     "sts": "MQSTS",
 }
 
-# Bytes of a structure, as (offset, length), that a reply never changes: pointers, offsets, the room behind them, counts of
-# records, and input fields. A reply must have the same StrucId and Version, the first 8 bytes.
+# Bytes of a structure, as (offset, length), that a reply never changes: pointers, offsets, buffer sizes, counts of records, and
+# input fields. A reply must have the same first 8 bytes, which are StrucId and Version.
 CALLERS_OWN: dict[str, tuple[tuple[int, int], ...]] = {
     # Signal1, Signal2
     "MQGMO": ((16, 8),),
     # RecsPresent to ResponseRecPtr
     "MQPMO": ((128, 32),),
-    # RecsPresent; ObjectRecOffset to ResponseRecPtr; ObjectString and SelectionString; ResObjectString but for its length
+    # RecsPresent; ObjectRecOffset to ResponseRecPtr; ObjectString and SelectionString; ResObjectString except its length
     "MQOD": ((168, 4), (184, 24), (344, 48), (392, 16)),
-    # ReturnedName but for its length
+    # ReturnedName except its length
     "MQIMPO": ((32, 16),),
-    # ObjectString and SubName but for their lengths
+    # ObjectString and SubName except their lengths
     "MQSTS": ((224, 16), (248, 16)),
-    # ObjectString and SubName; SelectionString; SubUserData and ResObjectString but for their lengths
+    # ObjectString and SubName; SelectionString; SubUserData and ResObjectString except their lengths
     "MQSD": ((120, 48), (168, 16), (288, 24), (320, 16)),
 }
 
 
 def table_digest() -> str:
-    """Return the digest of verbs and structure lengths, 16 hexadecimal digits. Both sides of a connection need the same."""
+    """Return the digest of verbs and structure lengths, 16 hexadecimal digits. Both ends of a connection need the same digest."""
     text = "numbers first" + repr(
         [(v.name, v.code, [(f.name, f.kind) for f in v.request], [(f.name, f.kind) for f in v.reply]) for v in VERBS]
     )

@@ -1,7 +1,7 @@
-"""The PCF commands, by number: the parameters and the function of each.
+"""The PCF commands by number, each with its parameters and its function.
 
-A command is a function of the queue manager and a request; it returns the parameters of each of its responses, or raises
-``PCFError`` or ``CatalogueError``. It is called under the queue manager's lock. ``admin/command_server.py`` calls them.
+A command is a function of the queue manager and a request. It returns the parameters of each response, or raises ``PCFError`` or
+``CatalogueError``. ``admin/command_server.py`` calls the commands, under the queue manager's lock.
 
     request.py          parameters, generic names, filters, responses
     queues.py           create, change, copy, delete, clear, inquire, statistics of queues

@@ -1,8 +1,8 @@
-"""Commands about authority records, and about channel authentication records. The latter are stored, not enforced.
+"""Commands for authority records, and for channel authentication records, which are stored but not enforced.
 
 Source: IBM MQ, "Set Authority Record", "Delete Authority Record", "Inquire Authority Records", "DISPLAY AUTHREC", "Set Channel
-Authentication Record". Of MQIACF_AUTH_OPTIONS an inquiry uses only the choice of names: records with exactly this profile name,
-or with MQAUTHOPT_NAME_ALL_MATCHING all records whose profile matches an object.
+Authentication Record". An inquiry uses only the choice of names from MQIACF_AUTH_OPTIONS: the records with exactly this profile
+name, or, with MQAUTHOPT_NAME_ALL_MATCHING, all records whose profile matches an object.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ SET_CHLAUTH_REC = Shape(
 
 
 def set_auth_rec(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_SET_AUTH_REC."""
+    """Carry out MQCMD_SET_AUTH_REC."""
     keys = _keys(request)
     add, remove = (_words(request, each) for each in (cf.MQIACF_AUTH_ADD_AUTHS, cf.MQIACF_AUTH_REMOVE_AUTHS))
     try:
@@ -83,14 +83,14 @@ def set_auth_rec(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def delete_auth_rec(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_DELETE_AUTH_REC."""
+    """Carry out MQCMD_DELETE_AUTH_REC."""
     if not [key for key in _keys(request) if q_mgr.catalogue.authorities.delete(key)]:
         raise PCFError(cf.MQRCCF_NONE_FOUND)
     return []
 
 
 def inquire_auth_recs(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_AUTH_RECS."""
+    """Carry out MQCMD_INQUIRE_AUTH_RECS."""
     options = request.parameters[cf.MQIACF_AUTH_OPTIONS].value
     assert isinstance(options, int)
     profile = request.text(cf.MQCACF_AUTH_PROFILE_NAME, cf.MQ_AUTH_PROFILE_NAME_LENGTH)
@@ -122,7 +122,7 @@ def inquire_auth_recs(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def display_authrec(q_mgr: QueueManager, command: Command) -> list[str]:
-    """DISPLAY AUTHREC: one text for each record. Raises MQSCError.
+    """Carry out DISPLAY AUTHREC, and return a text for each record. Raises MQSCError.
 
     MATCH is PROFILE (the default), EXACT, or MEMBERSHIP, which also shows the authorities of a principal's groups.
     """
@@ -195,7 +195,7 @@ def _words(request: Request, identifier: int) -> list[str]:
 
 
 def set_chlauth_rec(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_SET_CHLAUTH_REC."""
+    """Carry out MQCMD_SET_CHLAUTH_REC."""
     profile = request.text(cf.MQCACH_CHANNEL_NAME, mq.MQ_CHANNEL_NAME_LENGTH)
     check_generic(profile, cf.MQRCCF_PROFILE_NAME_ERROR)
     q_mgr.channel_records[profile] = {

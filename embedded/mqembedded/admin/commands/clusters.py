@@ -1,7 +1,7 @@
-"""Commands about the cluster: the queues that it hosts, and its queue managers.
+"""Commands for the cluster: inquiries of its queues and its queue managers.
 
-Source: IBM MQ, "Inquire Queue" (QType MQQT_CLUSTER), "Inquire Cluster Queue Manager", "DISPLAY QUEUE", "DISPLAY CLUSQMGR".
-Every member is a full repository here.
+Source: IBM MQ, "Inquire Queue" (QType MQQT_CLUSTER), "Inquire Cluster Queue Manager", "DISPLAY QUEUE", "DISPLAY CLUSQMGR". In an
+embedded cluster, every member is a full repository.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ INQUIRE = Shape(text(mq.MQCA_CLUSTER_Q_MGR_NAME), integers(cf.MQIACF_CLUSTER_Q_M
 
 
 def inquire_queues(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_Q of type MQQT_CLUSTER: one response for each instance."""
+    """Carry out MQCMD_INQUIRE_Q of type MQQT_CLUSTER, with a response for each instance."""
     generic = request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH)
     check_generic(generic)
     wanted = request.selectors(cf.MQIACF_Q_ATTRS)
@@ -70,7 +70,7 @@ def inquire_queues(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def inquire_queue_managers(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_CLUSTER_Q_MGR: one response for each member, with the status of the channel to it."""
+    """Carry out MQCMD_INQUIRE_CLUSTER_Q_MGR, with a response for each member and the status of the channel to it."""
     generic = request.text(mq.MQCA_CLUSTER_Q_MGR_NAME, mq.MQ_Q_MGR_NAME_LENGTH)
     check_generic(generic)
     wanted = request.selectors(cf.MQIACF_CLUSTER_Q_MGR_ATTRS)

@@ -1,11 +1,11 @@
-"""DISPLAY of MQSC, carried out as inquire commands of PCF.
+"""Carries out MQSC's DISPLAY with the inquire commands of PCF.
 
-A DISPLAY becomes a request, and the function of the PCF command answers it. Each response becomes a text in the layout of
-``runmqsc``: attributes in two columns; an attribute that is too long has a line of its own. The message numbers are IBM MQ's,
-the sentences are not.
+A DISPLAY becomes a request for the function of the PCF command. Each response becomes a text in the layout of ``runmqsc``:
+attributes in two columns, and an attribute that is too long on its own line. The message numbers are IBM MQ's, but the sentences
+are not.
 
-Source: IBM MQ, "DISPLAY QUEUE" and its siblings, "DISPLAY QSTATUS", "Filtering". Unverified: the order of the attributes, and
-UNCOM as YES or NO.
+Source: IBM MQ, "DISPLAY QUEUE" and the pages of other kinds, "DISPLAY QSTATUS", "Filtering". Unverified: the order of the
+attributes, and UNCOM as YES or NO.
 """
 
 from __future__ import annotations
@@ -244,9 +244,9 @@ _NAMELIST = (
 
 @dataclass(frozen=True, slots=True)
 class _Display:
-    """One kind of DISPLAY: message number, kind of object, PCF command, name parameter, attributes.
+    """A kind of DISPLAY: message number, kind of object, PCF command, name parameter, attributes.
 
-    ``choices`` are the keywords that are parameters of the command instead of attributes.
+    ``choices`` are the keywords that are parameters of the PCF command, not attributes.
     """
 
     number: int
@@ -368,7 +368,7 @@ _DISPLAYS = {
         },
     ),
 }
-# Kinds of objects that IBM MQ displays, and that do not exist here.
+# Kinds of objects that IBM MQ displays, but that do not exist here.
 _NONE_HERE = {
     "LISTENER": "listeners",
     "LSSTATUS": "listeners",
@@ -382,7 +382,7 @@ _ONE_TYPE = {"QCLUSTER": mq.MQQT_CLUSTER, **{name: number for number, name in TY
 
 
 def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
-    """Carry out a DISPLAY; return one text for each object. Raises MQSCError, or Failed if the user may not see the objects."""
+    """Carry out a DISPLAY, and return a text for each object; raise MQSCError, or Failed if the user can see no object."""
     if command.kind in _NONE_HERE:
         what = _NONE_HERE[command.kind]
         raise MQSCError(f"AMQ8147E: DISPLAY {command.kind}({command.name}): the embedded queue manager has no {what}")
@@ -401,11 +401,11 @@ def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
     elif command.kind not in ("QMGR", "QMSTATUS"):
         parameters[shown.name] = pcf.string(shown.name, command.name)
     by_keyword = {attribute.keyword: attribute for attribute in shown.attributes}
-    # The name is always shown, and may be asked for.
+    # The name is always shown, even if the command does not ask for it.
     asked = bool(keywords)
     keywords.pop(shown.shown_as, None)
     if shown is _QUEUES:
-        # Both words of a pair of keywords, and TARGQ.
+        # Add the other word of each pair of keywords (such as NOSHARE for SHARE), and TARGQ.
         by_keyword |= {word: by_keyword[BY_KEYWORD[word].keyword] for word in BY_KEYWORD.keys() - by_keyword.keys()}
     wanted = {_attribute(command, by_keyword, keyword).selector for keyword in keywords}
     chosen = None if where is None else _filter(command, by_keyword, where)
@@ -418,7 +418,7 @@ def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
         raise MQSCError(f"{number}: DISPLAY {command.kind}({command.name}): {error}") from error
     if everything or (not asked and chosen is None and not command.name.endswith("*")):
         wanted = {attribute.selector for attribute in shown.attributes}
-    # The type is always shown beside the name.
+    # The type is always shown next to the name.
     wanted.add(shown.attributes[0].selector if shown.attributes[0].keyword in _TYPE_KEYWORDS else 0)
     named = [(_name(shown, row), row) for row in rows]
     if command.kind == "CONN":
@@ -434,7 +434,7 @@ def _attribute(command: Command, by_keyword: Mapping[str, Attribute], keyword: s
 
 
 def _filter(command: Command, by_keyword: Mapping[str, Attribute], where: str) -> Parameter:
-    """Return the filter that WHERE(keyword operator value) means."""
+    """Return the filter for WHERE(keyword operator value)."""
     keyword, _, rest = where.partition(" ")
     word, _, value = rest.strip().partition(" ")
     operator = _OPERATORS.get(word)
@@ -449,7 +449,7 @@ def _filter(command: Command, by_keyword: Mapping[str, Attribute], where: str) -
 
 
 def _value(command: Command, attribute: Attribute, text: str) -> int:
-    """Return the number that a keyword or digits stand for."""
+    """Return the number that a keyword or digits mean."""
     if text in attribute.keywords:
         return attribute.keywords[text]
     digits = text.removeprefix("-")
@@ -459,7 +459,7 @@ def _value(command: Command, attribute: Attribute, text: str) -> int:
 
 
 def _name(shown: _Display, row: Row) -> list[str]:
-    """Return the name of an object as DISPLAY shows it. A connection identifier has two parts, the last 8 bytes first."""
+    """Return an object's name as DISPLAY shows it. A connection identifier has two parts, and its last 8 bytes come first."""
     found = next(parameter.value for parameter in row if parameter.identifier == shown.name)
     if isinstance(found, bytes):
         return [f"CONN({found[16:].hex().upper()})", f"EXTCONN({found[:16].hex().upper()})"]
@@ -467,7 +467,7 @@ def _name(shown: _Display, row: Row) -> list[str]:
 
 
 def _text_of(shown: _Display, name: list[str], row: Row, wanted: set[int]) -> str:
-    """Return one response as text."""
+    """Return a response as text."""
     values = {parameter.identifier: parameter.value for parameter in row}
     items = name + [
         _in_words(attribute, values[attribute.selector])

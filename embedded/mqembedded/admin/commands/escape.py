@@ -1,4 +1,4 @@
-"""MQSC wrapped in PCF. Source: IBM MQ, "Escape"."""
+"""The PCF command Escape, which contains MQSC commands. Source: IBM MQ, "Escape"."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ ESCAPE = Shape(integer(cf.MQIACF_ESCAPE_TYPE) + text(cf.MQCACF_ESCAPE_TEXT))
 
 
 def escape(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_ESCAPE: MQSC commands. If a command fails, the text of the response says why."""
+    """Carry out MQCMD_ESCAPE, which runs MQSC commands. If a command fails, the response's text explains why."""
     request.integer(cf.MQIACF_ESCAPE_TYPE, (cf.MQET_MQSC,), reason=cf.MQRCCF_ESCAPE_TYPE_ERROR)
     said = run_text(q_mgr, request.user, request.text(cf.MQCACF_ESCAPE_TEXT, _LONGEST_COMMAND))
     return [escape_text(each) for each in said]
 
 
 def run_text(q_mgr: QueueManager, user: str, text_: str) -> list[str]:
-    """Run MQSC commands as a user, and return their texts. Raises EscapeFailed at the first that fails."""
+    """Run MQSC commands as a user, and return the texts that they print; raise EscapeFailed at the first failure."""
     said: list[str] = []
     try:
         for command in parse(text_):
@@ -41,7 +41,7 @@ def run_text(q_mgr: QueueManager, user: str, text_: str) -> list[str]:
                 and "REPLACE" not in command.parameters
                 and mqsc_commands.exists(q_mgr, command)
             ):
-                # A start-up file, which is read at every start, ignores this; a user who asks is told.
+                # A start-up file ignores this, because it is read at every start. A user who runs a command gets an error.
                 raise MQSCError(f"AMQ8150E: {what}: it exists, and REPLACE is not given")
             else:
                 ignored = [keyword for _, keyword in mqsc_commands.run(q_mgr, [command])]
@@ -52,7 +52,7 @@ def run_text(q_mgr: QueueManager, user: str, text_: str) -> list[str]:
                 else:
                     said.append(f"{what}: done" + (f", without effect: {', '.join(ignored)}" if ignored else ""))
     except MQSCError as error:
-        # The number of a line says nothing if there is only one.
+        # The line number is useless if there is only one line.
         raise EscapeFailed(str(error) if "\n" in text_ else error.why) from error
     except Failed as failed:
         raise EscapeFailed(f"AMQ8135E: {what}: not authorized") from failed
@@ -60,7 +60,7 @@ def run_text(q_mgr: QueueManager, user: str, text_: str) -> list[str]:
 
 
 class EscapeFailed(PCFError):
-    """An MQSC command that was refused; ``text`` says why."""
+    """An MQSC command was refused; ``text`` explains why."""
 
     def __init__(self, said: str) -> None:
         super().__init__(cf.MQRCCF_COMMAND_FAILED)
@@ -68,5 +68,5 @@ class EscapeFailed(PCFError):
 
 
 def escape_text(said: str) -> Row:
-    """Return the parameters of a response to an escape command."""
+    """Return the parameters of a response to Escape with this text."""
     return [pcf.integer(cf.MQIACF_ESCAPE_TYPE, cf.MQET_MQSC), pcf.string(cf.MQCACF_ESCAPE_TEXT, said)]

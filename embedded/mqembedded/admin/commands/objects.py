@@ -1,7 +1,7 @@
-"""Commands about objects other than queues: namelists, processes (which MQSC defines), channels, authentication information.
+"""Commands for objects other than queues: namelists, processes, channels, authentication information.
 
-Source: IBM MQ, "Change, Copy, and Create Namelist" and its siblings for channels, "Inquire Authentication Information Object".
-Channels are of type SVRCONN only, authentication information of type IDPWOS only.
+Source: IBM MQ, "Change, Copy, and Create Namelist", the pages for channels, "Inquire Authentication Information Object". MQSC
+defines processes. Channels have only type SVRCONN, authentication information only type IDPWOS.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ INQUIRE_AUTH_INFO = Shape(
 
 
 def create_namelist(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CREATE_NAMELIST."""
+    """Carry out MQCMD_CREATE_NAMELIST."""
     values = _attributes(request, cf.MQCA_NAMELIST_NAME)
     name = request.text(cf.MQCA_NAMELIST_NAME, mq.MQ_OBJECT_NAME_LENGTH)
     q_mgr.catalogue.objects.define(Kind.NAMELIST, name, values, replace=request.replaces())
@@ -92,14 +92,14 @@ def create_namelist(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def change_namelist(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CHANGE_NAMELIST."""
+    """Carry out MQCMD_CHANGE_NAMELIST."""
     values = _attributes(request, cf.MQCA_NAMELIST_NAME)
     q_mgr.catalogue.objects.alter(Kind.NAMELIST, request.text(cf.MQCA_NAMELIST_NAME, mq.MQ_OBJECT_NAME_LENGTH), values)
     return []
 
 
 def copy_namelist(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_COPY_NAMELIST."""
+    """Carry out MQCMD_COPY_NAMELIST."""
     values = _attributes(request, cf.MQCACF_FROM_NAMELIST_NAME, cf.MQCACF_TO_NAMELIST_NAME)
     like = request.text(cf.MQCACF_FROM_NAMELIST_NAME, mq.MQ_OBJECT_NAME_LENGTH)
     name = request.text(cf.MQCACF_TO_NAMELIST_NAME, mq.MQ_OBJECT_NAME_LENGTH)
@@ -108,14 +108,14 @@ def copy_namelist(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def delete_namelist(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_DELETE_NAMELIST."""
+    """Carry out MQCMD_DELETE_NAMELIST."""
     name = request.text(cf.MQCA_NAMELIST_NAME, mq.MQ_OBJECT_NAME_LENGTH)
     q_mgr.catalogue.objects.delete(Kind.NAMELIST, name)
     return []
 
 
 def inquire_namelist(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_NAMELIST."""
+    """Carry out MQCMD_INQUIRE_NAMELIST."""
     rows = []
     for name, found in _chosen(q_mgr, request, Kind.NAMELIST, cf.MQCA_NAMELIST_NAME):
         names = found[cf.MQCA_NAMES]
@@ -127,13 +127,13 @@ def inquire_namelist(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def namelist_names(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_NAMELIST_NAMES."""
+    """Carry out MQCMD_INQUIRE_NAMELIST_NAMES."""
     names = [name for name, _ in _chosen(q_mgr, request, Kind.NAMELIST, cf.MQCA_NAMELIST_NAME)]
     return [[pcf.strings(cf.MQCACF_NAMELIST_NAMES, names, mq.MQ_OBJECT_NAME_LENGTH)]]
 
 
 def inquire_process(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_PROCESS."""
+    """Carry out MQCMD_INQUIRE_PROCESS."""
     rows = []
     for name, found in _chosen(q_mgr, request, Kind.PROCESS, mq.MQCA_PROCESS_NAME):
         always = [pcf.string(mq.MQCA_PROCESS_NAME, name, mq.MQ_PROCESS_NAME_LENGTH)]
@@ -146,7 +146,7 @@ def inquire_process(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def create_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CREATE_CHANNEL."""
+    """Carry out MQCMD_CREATE_CHANNEL."""
     name = _channel(request, cf.MQCACH_CHANNEL_NAME)
     values = _attributes(request, cf.MQCACH_CHANNEL_NAME, cf.MQIACH_CHANNEL_TYPE)
     q_mgr.catalogue.objects.define(Kind.CHANNEL, name, values, replace=request.replaces())
@@ -154,7 +154,7 @@ def create_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def change_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CHANGE_CHANNEL."""
+    """Carry out MQCMD_CHANGE_CHANNEL."""
     name = _channel(request, cf.MQCACH_CHANNEL_NAME)
     values = _attributes(request, cf.MQCACH_CHANNEL_NAME, cf.MQIACH_CHANNEL_TYPE)
     q_mgr.catalogue.objects.alter(Kind.CHANNEL, name, values)
@@ -162,7 +162,7 @@ def change_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def copy_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_COPY_CHANNEL."""
+    """Carry out MQCMD_COPY_CHANNEL."""
     like = _channel(request, cf.MQCACF_FROM_CHANNEL_NAME)
     name = request.text(cf.MQCACF_TO_CHANNEL_NAME, mq.MQ_CHANNEL_NAME_LENGTH)
     values = _attributes(request, cf.MQCACF_FROM_CHANNEL_NAME, cf.MQCACF_TO_CHANNEL_NAME, cf.MQIACH_CHANNEL_TYPE)
@@ -171,13 +171,13 @@ def copy_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def delete_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_DELETE_CHANNEL."""
+    """Carry out MQCMD_DELETE_CHANNEL."""
     q_mgr.catalogue.objects.delete(Kind.CHANNEL, _channel(request, cf.MQCACH_CHANNEL_NAME))
     return []
 
 
 def stop_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_STOP_CHANNEL."""
+    """Carry out MQCMD_STOP_CHANNEL."""
     name = request.text(cf.MQCACH_CHANNEL_NAME, mq.MQ_CHANNEL_NAME_LENGTH)
     mode = request.integer(cf.MQIACF_MODE, stopping.MODES.values(), cf.MQMODE_QUIESCE, cf.MQRCCF_MODE_VALUE_ERROR)
     status = None
@@ -189,13 +189,13 @@ def stop_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def start_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_START_CHANNEL."""
+    """Carry out MQCMD_START_CHANNEL."""
     stopping.start_channel(q_mgr, request.text(cf.MQCACH_CHANNEL_NAME, mq.MQ_CHANNEL_NAME_LENGTH))
     return []
 
 
 def inquire_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_CHANNEL."""
+    """Carry out MQCMD_INQUIRE_CHANNEL."""
     _channel_type(request, cf.MQCHT_ALL)
     rows = []
     for name, found in _chosen(q_mgr, request, Kind.CHANNEL, cf.MQCACH_CHANNEL_NAME):
@@ -212,7 +212,7 @@ def inquire_channel(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def channel_names(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_CHANNEL_NAMES."""
+    """Carry out MQCMD_INQUIRE_CHANNEL_NAMES."""
     _channel_type(request, cf.MQCHT_ALL)
     names = [name for name, _ in _chosen(q_mgr, request, Kind.CHANNEL, cf.MQCACH_CHANNEL_NAME)]
     return [
@@ -227,7 +227,7 @@ def channel_names(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def inquire_auth_info(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_AUTH_INFO."""
+    """Carry out MQCMD_INQUIRE_AUTH_INFO."""
     types = (cf.MQAIT_IDPW_OS, cf.MQAIT_ALL)
     request.integer(cf.MQIA_AUTH_INFO_TYPE, types, cf.MQAIT_ALL)
     rows = []
@@ -255,7 +255,7 @@ def _channel_type(request: Request, *more: int) -> None:
 
 
 def _chosen(q_mgr: QueueManager, request: Request, kind: Kind, identifier: int) -> Iterator[tuple[str, ObjectValues]]:
-    """Yield the objects that a name, possibly generic, chooses."""
+    """Yield the objects with a name, or all objects that a generic name matches."""
     generic = request.text(identifier, mq.MQ_OBJECT_NAME_LENGTH)
     check_generic(generic)
     for name, found in sorted(q_mgr.catalogue.objects.of(kind).items()):

@@ -1,10 +1,11 @@
 """The authorities that commands need.
 
-The user of a command is UserIdentifier of the command message (IBM MQ, "Authority checking for PCF commands"). Every command
-needs DSP on the queue manager. An inquiry leaves out the objects that the user may not see. Creating an object needs CRT on the
-queue manager, replacing one needs CHG on it; LIKE and copying need DSP on the other object (from memory of the notes in the
-topics below). The user who creates an object gets all authorities for it (unverified). Also unverified: CHG on the queue
-manager for subscriptions and channel authentication records; 2035 for an inquiry if the user may see none of the objects.
+A command's user is UserIdentifier of the command message (IBM MQ, "Authority checking for PCF commands"). Every command needs DSP
+for the queue manager. An inquiry leaves out the objects that the user is not allowed to see. To create an object, the user needs
+CRT for the queue manager; to replace an object, CHG for the object. LIKE and copying need DSP for the other object (from memory
+of the notes in the topics below). The user who creates an object gets all authorities for it (unverified). Also unverified: CHG
+for the queue manager is needed for subscriptions and channel authentication records; an inquiry gets 2035 if the user is allowed
+to see none of the objects.
 
 Source: IBM MQ, "Authorizations for PCF commands", "Authorizations for MQSC commands in escape PCFs".
 """
@@ -23,7 +24,7 @@ from mqembedded.objects.kinds import Kind
 from mqembedded.queue_manager import QueueManager
 from mqembedded.wire import pcf_constants as cf
 
-# The object type and the name of an object that a command creates.
+# The type and the name of an object that a command creates.
 Created = tuple[str, str]
 
 _DSP, _CHG, _DLT, _CLR, _CRT, _CTRL = (frozenset({word}) for word in ("DSP", "CHG", "DLT", "CLR", "CRT", "CTRL"))
@@ -33,7 +34,7 @@ _OF_Q_MGR = frozenset({"CLUSTER", "SUB", "CHLAUTH", "AUTHREC", "SECURITY", "CONN
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A type of object in PCF: the parameters with its name and with the name to copy from, and a test that it exists."""
+    """An object type in PCF: the parameters for its name and for the name to copy from, and a test that an object exists."""
 
     object_type: str
     name: int
@@ -107,7 +108,7 @@ _CHANGES_Q_MGR = frozenset(
         cf.MQCMD_CLEAR_TOPIC_STRING,
     }
 )
-# The type of object in the responses of an inquiry.
+# The object type in an inquiry's responses.
 _INQUIRES = {
     cf.MQCMD_INQUIRE_Q: _QUEUE,
     cf.MQCMD_INQUIRE_Q_STATUS: _QUEUE,
@@ -130,7 +131,7 @@ _DISPLAYS: Mapping[str, tuple[str, int]] = {
 
 
 def check(q_mgr: QueueManager, command: int, request: Request) -> Created | None:
-    """Return the object that a PCF command will create; raises Failed with MQRC_NOT_AUTHORIZED if the user may not do that."""
+    """Return the object that a PCF command will create, or None. Raises Failed with MQRC_NOT_AUTHORIZED."""
     user = request.user
     q_mgr.require(user, "QMGR", "", _DSP)
     if command in _CHANGES_Q_MGR:
@@ -160,7 +161,7 @@ def _check_creation(q_mgr: QueueManager, user: str, kind: _Kind, name: str, like
 
 
 def visible(q_mgr: QueueManager, command: int, request: Request, rows: list[Row]) -> list[Row]:
-    """Return the responses of an inquiry that the user may see; raises Failed with MQRC_NOT_AUTHORIZED if there are none."""
+    """Return an inquiry's responses that the user is allowed to see; raise Failed with MQRC_NOT_AUTHORIZED if there are none."""
     kind = _INQUIRES.get(command)
     return rows if kind is None else _visible(q_mgr, request.user, kind.object_type, kind.name, rows)
 
@@ -185,7 +186,7 @@ def _text(request: Request, identifier: int) -> str:
 
 
 def check_mqsc(q_mgr: QueueManager, user: str, command: Command) -> Created | None:
-    """Return the object that an MQSC command will create; raises Failed with MQRC_NOT_AUTHORIZED if the user may not do that."""
+    """Return the object that an MQSC command will create, or None. Raises Failed with MQRC_NOT_AUTHORIZED."""
     if command.verb in ("DISPLAY", "PING"):
         return None
     if command.kind == "QMGR" or command.kind in _OF_Q_MGR:
@@ -204,7 +205,7 @@ def check_mqsc(q_mgr: QueueManager, user: str, command: Command) -> Created | No
 
 
 def displayed(q_mgr: QueueManager, user: str, kind: str, rows: list[Row]) -> list[Row]:
-    """Return the rows that a DISPLAY may show to this user; raises Failed as ``visible`` does."""
+    """Return the rows that a DISPLAY shows to this user; raise Failed as ``visible`` does."""
     if kind not in _DISPLAYS:
         return rows
     return _visible(q_mgr, user, *_DISPLAYS[kind], rows)

@@ -1,4 +1,4 @@
-"""Commands about the queue manager itself.
+"""Commands for the queue manager itself.
 
 Source: IBM MQ, "Ping Queue Manager", "Inquire Queue Manager", "Change Queue Manager", "Inquire Queue Manager Status".
 """
@@ -25,18 +25,18 @@ STATUS = Shape((), integers(cf.MQIACF_Q_MGR_STATUS_ATTRS))
 
 
 def ping(_q_mgr: QueueManager, _request: Request) -> list[Row]:
-    """MQCMD_PING_Q_MGR: an empty response shows that the queue manager answers."""
+    """Carry out MQCMD_PING_Q_MGR. An empty response shows that the queue manager answers."""
     return []
 
 
 def inquire(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_Q_MGR."""
+    """Carry out MQCMD_INQUIRE_Q_MGR."""
     wanted = request.selectors(cf.MQIACF_Q_MGR_ATTRS)
     return [row(_identity(q_mgr), carried(Q_MGR_ATTRIBUTES, q_mgr_values(q_mgr)), wanted, _LENGTHS)]
 
 
 def change(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CHANGE_Q_MGR."""
+    """Carry out MQCMD_CHANGE_Q_MGR."""
     values: dict[int, Value] = {}
     for attribute in Q_MGR_ATTRIBUTES:
         parameter = request.parameters.get(attribute.selector)
@@ -53,7 +53,7 @@ def change(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def status(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_Q_MGR_STATUS."""
+    """Carry out MQCMD_INQUIRE_Q_MGR_STATUS."""
     wanted = request.selectors(cf.MQIACF_Q_MGR_STATUS_ATTRS)
     values = {
         cf.MQIACF_Q_MGR_STATUS: cf.MQQMSTA_QUIESCING if q_mgr.quiescing else cf.MQQMSTA_RUNNING,

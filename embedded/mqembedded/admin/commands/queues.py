@@ -1,4 +1,4 @@
-"""Commands about queues: create, change, copy, delete, clear, inquire, names, statistics.
+"""Commands for queues: create, change, copy, delete, clear, inquire, inquire names, reset statistics.
 
 Source: IBM MQ, "Change, Copy, and Create Queue", "Delete Queue", "Clear Queue", "Inquire Queue", "Inquire Queue Names", "Reset
 Queue Statistics".
@@ -33,7 +33,7 @@ from mqembedded.objects.definition import Definition
 from mqembedded.queue_manager import QueueManager
 from mqembedded.wire import pcf_constants as cf
 
-# Queues that other members of a cluster host; commands cannot define them.
+# The type of queues that other members of a cluster host. Commands cannot define them.
 _OTHER_TYPES = frozenset({mq.MQQT_CLUSTER})
 _ANY_TYPE = pcf.integer(mq.MQIA_Q_TYPE, mq.MQQT_ALL)
 _SETTABLE = settable(QUEUE_ATTRIBUTES)
@@ -69,14 +69,14 @@ RESET_STATS = Shape(text(mq.MQCA_Q_NAME))
 
 
 def create(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CREATE_Q."""
+    """Carry out MQCMD_CREATE_Q."""
     name, kind = request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH), _type(request)
     q_mgr.catalogue.define(kind, name, _values(q_mgr, request, kind), replace=request.replaces())
     return []
 
 
 def change(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CHANGE_Q."""
+    """Carry out MQCMD_CHANGE_Q."""
     name, kind = request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH), _type(request)
     force = request.integer(cf.MQIACF_FORCE, (cf.MQFC_YES, cf.MQFC_NO), cf.MQFC_NO, cf.MQRCCF_FORCE_VALUE_ERROR)
     forcing.alter(q_mgr, kind, name, _values(q_mgr, request, kind), force=force == cf.MQFC_YES)
@@ -84,7 +84,7 @@ def change(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def copy(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_COPY_Q."""
+    """Carry out MQCMD_COPY_Q."""
     like = request.text(cf.MQCACF_FROM_Q_NAME, mq.MQ_Q_NAME_LENGTH)
     name, kind = request.text(cf.MQCACF_TO_Q_NAME, mq.MQ_Q_NAME_LENGTH), _type(request)
     q_mgr.catalogue.define(kind, name, _values(q_mgr, request, kind), like=like, replace=request.replaces())
@@ -92,7 +92,7 @@ def copy(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def delete(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_DELETE_Q."""
+    """Carry out MQCMD_DELETE_Q."""
     name = request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH)
     kind = _type(request) if mq.MQIA_Q_TYPE in request.parameters else None
     allowed = (cf.MQPO_YES, cf.MQPO_NO)
@@ -102,13 +102,13 @@ def delete(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def clear(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CLEAR_Q."""
+    """Carry out MQCMD_CLEAR_Q."""
     q_mgr.catalogue.clear(request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH))
     return []
 
 
 def inquire(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_Q. The attribute of a filter is always returned."""
+    """Carry out MQCMD_INQUIRE_Q. The responses always have the filter's attribute."""
     if request.parameters.get(mq.MQIA_Q_TYPE, _ANY_TYPE).value == mq.MQQT_CLUSTER:
         return clusters.inquire_queues(q_mgr, request)
     wanted = request.selectors(cf.MQIACF_Q_ATTRS)
@@ -127,7 +127,7 @@ def inquire(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def names(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_Q_NAMES: one response with all names and types."""
+    """Carry out MQCMD_INQUIRE_Q_NAMES, with a single response that has all names and types."""
     found = list(_chosen(q_mgr, request))
     return [
         [
@@ -138,7 +138,7 @@ def names(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def reset_statistics(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_RESET_Q_STATS: statistics of local queues since the last reset."""
+    """Carry out MQCMD_RESET_Q_STATS: return the statistics of local queues since the last reset, and reset them."""
     generic = request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH)
     check_generic(generic)
     rows = []
@@ -186,7 +186,7 @@ def _type(request: Request) -> int:
 
 
 def _values(q_mgr: QueueManager, request: Request, kind: int) -> dict[int, Value]:
-    """Return the attributes to set; raises PCFError if a queue of this type does not have one of them."""
+    """Return the attributes to set; raise PCFError if queues of this type do not have one of the attributes."""
     values: dict[int, Value] = {}
     for identifier, parameter in request.parameters.items():
         attribute = BY_SELECTOR.get(identifier)

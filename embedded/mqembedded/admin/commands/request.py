@@ -1,7 +1,7 @@
-"""What all commands share: the parameters that a command takes, reading them, choosing objects, building responses.
+"""What all PCF commands share: they check their parameters, choose objects, and build responses.
 
-A ``Shape`` describes the parameters of a command; a ``Request`` is a command that fits it. Required parameters come first and
-in order, as on IBM MQ for Multiplatforms (IBM MQ, "How the definitions are shown").
+A ``Shape`` describes the parameters that a command takes. A ``Request`` has the parameters of one command that fits the shape.
+Required parameters come first and in order, as on IBM MQ for Multiplatforms (IBM MQ, "How the definitions are shown").
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mqembedded.wire import pcf_constants as cf
 Row = list[Parameter]
 Slot = tuple[int, int]
 
-# By structure type: the reason codes for an unknown parameter, and for one that is given twice.
+# By structure type: the reason codes for an unknown parameter, and for a parameter that is given twice.
 _UNKNOWN = {
     cf.MQCFT_INTEGER: cf.MQRCCF_CFIN_PARM_ID_ERROR,
     cf.MQCFT_INTEGER64: cf.MQRCCF_CFIN_PARM_ID_ERROR,
@@ -54,27 +54,27 @@ _COMPARE: Mapping[int, Callable[[Any, Any], bool]] = {
 
 
 def integer(*identifiers: int) -> tuple[Slot, ...]:
-    """Return slots for MQCFINs."""
+    """Return slots for MQCFIN parameters."""
     return tuple((cf.MQCFT_INTEGER, identifier) for identifier in identifiers)
 
 
 def integers(*identifiers: int) -> tuple[Slot, ...]:
-    """Return slots for MQCFILs."""
+    """Return slots for MQCFIL parameters."""
     return tuple((cf.MQCFT_INTEGER_LIST, identifier) for identifier in identifiers)
 
 
 def text(*identifiers: int) -> tuple[Slot, ...]:
-    """Return slots for MQCFSTs."""
+    """Return slots for MQCFST parameters."""
     return tuple((cf.MQCFT_STRING, identifier) for identifier in identifiers)
 
 
 def texts(*identifiers: int) -> tuple[Slot, ...]:
-    """Return slots for MQCFSLs."""
+    """Return slots for MQCFSL parameters."""
     return tuple((cf.MQCFT_STRING_LIST, identifier) for identifier in identifiers)
 
 
 def byte_string(*identifiers: int) -> tuple[Slot, ...]:
-    """Return slots for MQCFBSs."""
+    """Return slots for MQCFBS parameters."""
     return tuple((cf.MQCFT_BYTE_STRING, identifier) for identifier in identifiers)
 
 
@@ -89,21 +89,21 @@ def settable(attributes: Iterable[Attribute]) -> tuple[Slot, ...]:
 
 
 def carried(attributes: Iterable[Attribute], values: Mapping[int, Any]) -> dict[int, Any]:
-    """Return the values in their PCF form: a value of several words becomes a list of numbers."""
+    """Return attribute values in their PCF form, in which a value of several words is a list of numbers."""
     lists = (each for each in attributes if each.many and each.selector in values)
     return {**values, **{each.selector: each.numbers(values[each.selector]) for each in lists}}
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The parameters of a command; ``filters`` says whether it accepts a filter."""
+    """The parameters that a command takes. ``filters`` is set if it accepts a filter."""
 
     required: tuple[Slot, ...] = ()
     optional: tuple[Slot, ...] = ()
     filters: bool = False
 
     def check(self, parameters: Sequence[Parameter]) -> Request:
-        """Return the parameters as a request; raises PCFError."""
+        """Return the parameters as a request. Raises PCFError."""
         chosen = [parameter for parameter in parameters if parameter.type in _FILTERS]
         given = [parameter for parameter in parameters if parameter.type not in _FILTERS]
         if len(given) < len(self.required):
@@ -134,14 +134,14 @@ def not_known(parameter: Parameter) -> PCFError:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The parameters of a command by identifier, its filter, and its user."""
+    """A command's parameters by identifier, its filter, and its user."""
 
     parameters: Mapping[int, Parameter]
     filter: Parameter | None = None
     user: str = ADMINISTRATOR
 
     def text(self, identifier: int, length: int, default: str = "") -> str:
-        """Return a text of at most ``length`` characters."""
+        """Return a text parameter, or ``default`` if it is missing; raise PCFError if it is longer than ``length``."""
         parameter = self.parameters.get(identifier)
         if parameter is None:
             return default
@@ -153,7 +153,7 @@ class Request:
     def integer(
         self, identifier: int, allowed: Iterable[int], default: int = 0, reason: int = cf.MQRCCF_PARM_VALUE_ERROR
     ) -> int:
-        """Return a number, which must be one of the allowed ones."""
+        """Return a number parameter, or ``default`` if it is missing; raise PCFError with ``reason`` if it is not allowed."""
         parameter = self.parameters.get(identifier)
         if parameter is None:
             return default
@@ -163,12 +163,12 @@ class Request:
         return parameter.value
 
     def replaces(self) -> bool:
-        """Whether MQIACF_REPLACE says to replace."""
+        """Whether MQIACF_REPLACE asks to replace an existing object."""
         allowed = (cf.MQRP_YES, cf.MQRP_NO)
         return self.integer(cf.MQIACF_REPLACE, allowed, cf.MQRP_NO, cf.MQRCCF_REPLACE_VALUE_ERROR) == cf.MQRP_YES
 
     def values(self, *but: int) -> dict[int, ObjectValue]:
-        """Return the attributes to set, by selector: all parameters except ``but``."""
+        """Return the attributes to set, by selector. These are all parameters except ``but``."""
         values: dict[int, ObjectValue] = {}
         for identifier, parameter in self.parameters.items():
             if identifier in but:
@@ -185,9 +185,9 @@ class Request:
         return values
 
     def selectors(self, identifier: int, specials: Iterable[int] = ()) -> frozenset[int] | None:
-        """Return the selectors of a list; None for all attributes.
+        """Return the selectors in a list, or None for all attributes.
 
-        Each selector must exist in the MQI or in PCF. Whether the object has that attribute is not checked here.
+        Each selector must exist in the MQI or in PCF, but this method does not check that the object has the attribute.
         """
         parameter = self.parameters.get(identifier)
         if parameter is None:
@@ -205,7 +205,7 @@ class Request:
     def passes(self, values: Mapping[int, object], known: Iterable[int]) -> bool:
         """Whether the filter accepts an object with these attributes.
 
-        Raises PCFError if the filter's attribute is not among the ``known`` ones of this kind of object.
+        Raises PCFError if the filter's attribute is not among ``known``, the attributes of this kind of object.
         """
         chosen = self.filter
         if chosen is None:
@@ -231,12 +231,12 @@ def _compares(value: object, how: int, wanted: object) -> bool:
 
 
 def matches(name: str, generic: str) -> bool:
-    """Whether a name matches a generic name: it is equal, or begins with the part before the final asterisk."""
+    """Whether a name matches a generic name: the name is equal, or begins with the part before the final asterisk."""
     return name.startswith(generic[:-1]) if generic.endswith("*") else name == generic
 
 
 def check_generic(name: str, reason: int = cf.MQRCCF_OBJECT_NAME_ERROR) -> None:
-    """Raise PCFError if a name is empty, or has an asterisk that is not at its end."""
+    """Raise PCFError if a name is empty or has an asterisk before its end."""
     if not name or "*" in name[:-1]:
         raise PCFError(reason)
 
@@ -244,7 +244,7 @@ def check_generic(name: str, reason: int = cf.MQRCCF_OBJECT_NAME_ERROR) -> None:
 def row(
     always: Row, values: Mapping[int, object], wanted: frozenset[int] | None, lengths: Mapping[int, int] | None = None
 ) -> Row:
-    """Return a response: the parameters in ``always``, then the wanted attributes; text is padded with blanks."""
+    """Return a response: the parameters in ``always``, then the wanted attributes. Text is padded with blanks."""
     there = {parameter.identifier for parameter in always}
     chosen = [
         (selector, value)

@@ -1,7 +1,7 @@
-"""Commands about current activity: the status of queues, their open handles, connections, server-connection channels.
+"""Commands for current activity: the status of queues, open handles, connections, and server-connection channels.
 
-Source: IBM MQ, "Inquire Queue Status", "Inquire Connection", "Inquire Channel Status", with their response topics. The process
-of a connection is the application's here; on IBM MQ it is the channel's.
+Source: IBM MQ, "Inquire Queue Status", "Inquire Connection", "Inquire Channel Status", with their response topics. A connection's
+process is the application's. (On IBM MQ it is the channel's.)
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LENGTHS = {
     cf.MQCACH_CHANNEL_NAME: mq.MQ_CHANNEL_NAME_LENGTH,
     cf.MQCACH_CONNECTION_NAME: mq.MQ_CONN_NAME_LENGTH,
 }
-# The places of PutDate and PutTime in an MQMD.
+# The offsets of PutDate and PutTime in an MQMD.
 _PUT_DATE = slice(304, 318)
 
 QUEUE_STATUS = Shape(
@@ -62,7 +62,7 @@ CHANNEL_STATUS = Shape(text(cf.MQCACH_CHANNEL_NAME), (*integers(cf.MQIACH_CHANNE
 
 
 def queue_status(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_Q_STATUS: one response for each queue, or for each handle that has a queue open."""
+    """Carry out MQCMD_INQUIRE_Q_STATUS, with a response for each queue, or for each handle that has a queue open."""
     generic = request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH)
     check_generic(generic)
     kind = request.integer(cf.MQIACF_Q_STATUS_TYPE, (cf.MQIACF_Q_STATUS, cf.MQIACF_Q_HANDLE), cf.MQIACF_Q_STATUS)
@@ -98,7 +98,7 @@ def queue_status(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def connection(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_CONNECTION: connections, their open handles, or both."""
+    """Carry out MQCMD_INQUIRE_CONNECTION: return connections, their open handles, or both."""
     exact = request.parameters.get(cf.MQBACF_CONNECTION_ID)
     generic = request.parameters.get(cf.MQBACF_GENERIC_CONNECTION_ID)
     if exact is None and generic is None:
@@ -125,7 +125,7 @@ def connection(q_mgr: QueueManager, request: Request) -> list[Row]:
             kind_of_row = pcf.integer(cf.MQIACF_CONN_INFO_TYPE, cf.MQIACF_CONN_INFO_HANDLE)
             for handle in found.handles.values():
                 values = _object(q_mgr, handle)
-                # A filter may be about the connection of a handle (unverified).
+                # A filter can also use attributes of a handle's connection (unverified).
                 if request.passes({**_who(found), **_unit_of_work(found), **values}, _CONNECTION_SELECTORS):
                     rows.append(row([*always, kind_of_row], values, wanted, _LENGTHS))
     if not rows:
@@ -135,14 +135,14 @@ def connection(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def stop_connection(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_STOP_CONNECTION."""
+    """Carry out MQCMD_STOP_CONNECTION."""
     identifier = request.parameters[cf.MQBACF_CONNECTION_ID].value
     stopping.stop_connection(q_mgr, lambda each: each == identifier)
     return []
 
 
 def channel_status(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_CHANNEL_STATUS: one response for each connection, as none share a socket, and one for a stopped channel."""
+    """Carry out MQCMD_INQUIRE_CHANNEL_STATUS, with a response for each connection and for each stopped channel."""
     generic = request.text(cf.MQCACH_CHANNEL_NAME, mq.MQ_CHANNEL_NAME_LENGTH)
     check_generic(generic)
     wanted = request.selectors(cf.MQIACH_CHANNEL_INSTANCE_ATTRS)
@@ -198,7 +198,7 @@ def _status(queue: Queue) -> dict[int, object]:
 
 
 def _oldest_age(queue: Queue) -> int:
-    """Return the age of the oldest message in seconds, by its PutDate and PutTime; -1 if it is unknown."""
+    """Return the oldest message's age in seconds, from its PutDate and PutTime, or -1 if it is unknown."""
     oldest = queue.oldest()
     if oldest is None:
         return 0
@@ -255,7 +255,7 @@ def _unit_of_work(found: Connection) -> dict[int, object]:
 
 
 def _how(handle: Handle) -> dict[int, object]:
-    """Return how a handle has its queue open."""
+    """Return the open options of a handle, as queue status attributes."""
     options = handle.options
 
     def yes(option: int) -> int:

@@ -1,7 +1,7 @@
-"""Commands about subscriptions and their status.
+"""Commands for subscriptions and their status.
 
 Source: IBM MQ, "Change, Copy, and Create Subscription", "Delete Subscription", "Inquire Subscription", "Inquire Subscription
-Status". Subscriptions are chosen by name or by identifier. Unverified: 2428 if none is found.
+Status". Subscriptions are chosen by name or by identifier. Unverified: 2428 if no subscription is found.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ STATUS = Shape(
 
 
 def create(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CREATE_SUBSCRIPTION. Retained publications are sent to a new subscription, as to one that MQSUB makes."""
+    """Carry out MQCMD_CREATE_SUBSCRIPTION. The new subscription gets retained publications, as with MQSUB."""
     if not {mq.MQCA_TOPIC_STRING, mq.MQCA_TOPIC_NAME} & request.parameters.keys():
         raise PCFError(cf.MQRCCF_PARM_MISSING, mq.MQCA_TOPIC_STRING)
     name = _text(request, cf.MQCACF_SUB_NAME)
@@ -73,27 +73,27 @@ def create(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def change(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CHANGE_SUBSCRIPTION."""
+    """Carry out MQCMD_CHANGE_SUBSCRIPTION."""
     for subscription in _chosen(q_mgr, request, generic=False):
         administration.alter(q_mgr.parts.get(Subscriptions), subscription, _values(request))
     return []
 
 
 def delete(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_DELETE_SUBSCRIPTION."""
+    """Carry out MQCMD_DELETE_SUBSCRIPTION."""
     for subscription in _chosen(q_mgr, request, generic=False):
         administration.delete(q_mgr.parts.get(Subscriptions), subscription)
     return []
 
 
 def inquire(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_SUBSCRIPTION."""
+    """Carry out MQCMD_INQUIRE_SUBSCRIPTION."""
     found = _of_kind(request, _chosen(q_mgr, request))
     return _rows(request, cf.MQIACF_SUB_ATTRS, [(one, administration.values_of(one)) for one in found])
 
 
 def status(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_SUB_STATUS."""
+    """Carry out MQCMD_INQUIRE_SUB_STATUS."""
     found = _of_kind(request, _chosen(q_mgr, request))
     statuses = [
         (
@@ -133,7 +133,7 @@ def _rows(
 
 
 def _chosen(q_mgr: QueueManager, request: Request, *, generic: bool = True) -> list[Subscription]:
-    """Return the subscriptions that an identifier, or a name that may be generic, chooses; raises PCFError if none."""
+    """Return the subscriptions that an identifier or a (perhaps generic) name chooses; raise PCFError if there are none."""
     subscriptions = q_mgr.parts.get(Subscriptions)
     sub_id = request.parameters.get(cf.MQBACF_SUB_ID)
     if sub_id is None and cf.MQCACF_SUB_NAME not in request.parameters:
@@ -168,7 +168,7 @@ def _shown(value: SubscriptionValue) -> SubscriptionValue:
 
 
 def _as_carried(text: str) -> str:
-    """Return text as PCF carries it, byte for byte."""
+    """Return text byte for byte as PCF transports it."""
     return bytes_of(text).decode("latin-1")
 
 

@@ -1,7 +1,7 @@
-"""Commands about topic objects, and the status of topics.
+"""Commands for topic objects, and for the status of topics.
 
 Source: IBM MQ, "Change, Copy, and Create Topic", "Delete Topic", "Inquire Topic", "Inquire Topic Names", "Inquire Topic
-    Status", "Clear Topic String". The status is that of one topic string. Unverified: 3308 for a topic string that is unknown.
+Status", "Clear Topic String". The status is that of a single topic string. Unverified: 3308 for an unknown topic string.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from mqembedded.wire import pcf_constants as cf
 
 _OPTIONAL = settable(TOPIC_ATTRIBUTES)
 _TYPE = integer(cf.MQIA_TOPIC_TYPE)
-# A topic string is not padded.
+# Topic strings are not padded.
 _LENGTHS = {a.selector: a.length for a in TOPIC_ATTRIBUTES if a.length and a.selector != mq.MQCA_TOPIC_STRING}
 _SELECTORS = frozenset({mq.MQCA_TOPIC_NAME, cf.MQIA_TOPIC_TYPE} | {a.selector for a in TOPIC_ATTRIBUTES})
 
@@ -53,7 +53,7 @@ CLEAR = Shape(text(mq.MQCA_TOPIC_STRING) + integer(cf.MQIACF_CLEAR_TYPE), intege
 
 
 def create(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CREATE_TOPIC."""
+    """Carry out MQCMD_CREATE_TOPIC."""
     _type(request)
     if mq.MQCA_TOPIC_STRING not in request.parameters:
         raise PCFError(cf.MQRCCF_PARM_MISSING, mq.MQCA_TOPIC_STRING)
@@ -63,7 +63,7 @@ def create(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def change(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CHANGE_TOPIC."""
+    """Carry out MQCMD_CHANGE_TOPIC."""
     _type(request)
     name = request.text(mq.MQCA_TOPIC_NAME, mq.MQ_TOPIC_NAME_LENGTH)
     q_mgr.catalogue.objects.alter(Kind.TOPIC, name, _values(request))
@@ -71,7 +71,7 @@ def change(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def copy(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_COPY_TOPIC."""
+    """Carry out MQCMD_COPY_TOPIC."""
     _type(request)
     like = request.text(cf.MQCACF_FROM_TOPIC_NAME, mq.MQ_TOPIC_NAME_LENGTH)
     name = request.text(cf.MQCACF_TO_TOPIC_NAME, mq.MQ_TOPIC_NAME_LENGTH)
@@ -80,13 +80,13 @@ def copy(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def delete(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_DELETE_TOPIC."""
+    """Carry out MQCMD_DELETE_TOPIC."""
     q_mgr.catalogue.objects.delete(Kind.TOPIC, request.text(mq.MQCA_TOPIC_NAME, mq.MQ_TOPIC_NAME_LENGTH))
     return []
 
 
 def inquire(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_TOPIC."""
+    """Carry out MQCMD_INQUIRE_TOPIC."""
     _type(request)
     wanted = request.selectors(cf.MQIACF_TOPIC_ATTRS)
     if wanted is not None and request.filter is not None:
@@ -104,13 +104,13 @@ def inquire(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def names(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_TOPIC_NAMES."""
+    """Carry out MQCMD_INQUIRE_TOPIC_NAMES."""
     found = [name for name, _ in _chosen(q_mgr, request)]
     return [[pcf.strings(cf.MQCACF_TOPIC_NAMES, found, mq.MQ_TOPIC_NAME_LENGTH)]]
 
 
 def status(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_INQUIRE_TOPIC_STATUS: the attributes of a topic, its subscribers, or the handles that have it open to publish."""
+    """Carry out MQCMD_INQUIRE_TOPIC_STATUS: a topic's attributes, its subscribers, or the handles that publish to it."""
     kinds = (cf.MQIACF_TOPIC_STATUS, cf.MQIACF_TOPIC_SUB, cf.MQIACF_TOPIC_PUB)
     kind = request.integer(cf.MQIACF_TOPIC_STATUS_TYPE, kinds, cf.MQIACF_TOPIC_STATUS)
     wanted = request.selectors(cf.MQIACF_TOPIC_STATUS_ATTRS)
@@ -160,7 +160,7 @@ def status(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def clear(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """MQCMD_CLEAR_TOPIC_STRING: delete the retained publication."""
+    """Carry out MQCMD_CLEAR_TOPIC_STRING, which deletes the retained publication."""
     request.integer(cf.MQIACF_CLEAR_TYPE, (cf.MQCLRT_RETAINED,))
     clear_retained(q_mgr, _topic_string(request))
     return []
