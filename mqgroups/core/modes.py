@@ -23,7 +23,7 @@ Accept: TypeAlias = Literal["in-use", "other-owners", "begun", "nothing-interrup
 
 
 def problem(setting: str, given: object, mode: Any) -> str | None:
-    """Return the error text for a value that is not one of the words of ``mode``, a type above; otherwise ``None``."""
+    """Return an error text if ``given`` is not a word of ``mode``, one of the types above; otherwise ``None``."""
     words = get_args(mode)
     if given in words:
         return None

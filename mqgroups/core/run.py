@@ -1,4 +1,4 @@
-"""A position in a group, kept as a number of whole messages after another position.
+"""A position in a group, stored as another position and the number of whole messages after it.
 
 In a run of like messages only that number changes. The putter and the getter's cursor keep their positions like this.
 """
