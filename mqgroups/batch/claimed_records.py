@@ -37,7 +37,7 @@ NOTHING = MessagesDigest().value()
 
 
 class GroupAlreadyPut(Exception):
-    """The group is complete, so it cannot be claimed. ``status``: the group's record; ``None`` if the batch's end removed it."""
+    """The group is complete, so it cannot be claimed. ``status``: the group's record; ``None`` if its batch is complete."""
 
     def __init__(self, status: StatusRecord | None) -> None:
         super().__init__()

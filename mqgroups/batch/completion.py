@@ -1,7 +1,7 @@
 """Completes a batch: puts its high-water mark on a shared status queue, and removes the records of its groups.
 
-``core.claim`` describes the records. Each function can be called again, and by several programs at the same time, because it
-skips records that are gone.
+``core.claim`` describes the records. Each function can be called again, and by several programs at the same time. Records
+that are gone are skipped.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class BatchProducer:
     """A producer of the groups of one part of a batch. The caller must close it; the connection stays open."""
 
     def __init__(self, connection: Connection, settings: BatchSettings) -> None:
-        """Open the status queue; raises StatusError, MQIError."""
+        """Open the status queue; raises StatusError or MQIError."""
         self.connection = connection
         self._settings = settings
         self._sink = Sink(settings.name, settings.queue, connection.q_mgr_identifier)
@@ -96,7 +96,7 @@ class BatchProducer:
     def completed(self) -> CompletedBatch | None:
         """Return the last completed batch if it is this or a later batch, so that nothing is left to put; else ``None``.
 
-        Raises StatusError, MQIError.
+        Raises StatusError or MQIError.
         """
         completed = self.connection.reopening(self._completed_batch)
         return completed if completed is not None and completed.number >= self._settings.batch else None

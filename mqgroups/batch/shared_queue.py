@@ -12,7 +12,7 @@ queue is deleted when it is closed or its connection ends (IBM MQ, "Dynamic queu
 instead, all groups of a sink would wait for each other.
 
 User: an attempt believes a record only if the record's UserIdentifier is the attempt's own user, or one of ``record_users``. An
-attempt that finds a record before it has put any puts a message and backs out, to learn its own user.
+attempt that has put no record yet puts a message and backs out, to learn its own user.
 
 IBM does not say whether a lost connection's unit of work is backed out before its temporary queue is deleted. The code does not
 depend on this order, because the uncommitted messages are puts, which no other attempt sees in either case.
@@ -214,7 +214,7 @@ class SharedStatusQueue:
     def replace(self, found: FoundRecord, record: StatusRecord) -> None:
         """Replace ``found`` by ``record`` if ``found`` is still there. The user and the expiry stay the same.
 
-        Raises MQIError; NotAuthorised if another user has put ``found``, and this user may not put records with that user's name.
+        Raises MQIError; NotAuthorised if another user has put ``found``, and this user has no authority to keep that user.
         """
         pmo = _PUT if self._cannot_keep else st.pmo(_PASS_USER, context=self._queue.hobj)
         put = self._put(record, found.correl_id, found.expiry, pmo) if self.take(found) else found

@@ -5,7 +5,7 @@ attempts run at a time, two attempts may work on the same group without knowing 
 has given up may continue later. So attempts share a status queue, with these kinds of record:
 
     intent      is put with the first claim and removed with the status record. It is never replaced, so it is always visible
-    status      is the group's progress. ``owner_id`` is the token of the attempt that last claimed the group, ``epoch`` the
+    status      records the group's progress. ``owner_id`` is the token of the attempt that last claimed the group, ``epoch`` the
                 number of claims. In every unit of work, the attempt gets the record that it has put before, and puts a new one
     high-water mark    is one record for each sink. All groups of its batch are whole, and all earlier batches count as written
 
@@ -46,7 +46,7 @@ class RecordKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """The writer that puts batches to a queue. It is the same for all batches and attempts.
+    """The writer that puts batches to a queue. A sink is the same for all batches and attempts.
 
     Attributes:
         name: the writer's name, for example a streaming query's id.
@@ -193,7 +193,7 @@ def new_intent(claim: Claim) -> StatusRecord:
 
 
 def new_status(claim: Claim, digest: str) -> StatusRecord:
-    """Return the record that a group's first claim replaces, but which is never put. ``digest``: the digest of an empty group."""
+    """Return a new group's record. It is not put, because the claim replaces it. ``digest``: the digest of an empty group."""
     checkpoint = claim.checkpoint(RecordKind.STATUS, digest)
     return replace(_idle(claim.sink, claim.name, claim.token, checkpoint), epoch=0)
 

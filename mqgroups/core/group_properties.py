@@ -63,7 +63,7 @@ def encoded(properties: GroupProperties) -> dict[str, Any] | None:
 
 
 def decoded(values: Any) -> GroupProperties:
-    """Return the properties that ``encoded`` has made JSON values. Raises ValueError or TypeError for any other value."""
+    """Return the properties that ``encoded`` has turned into JSON values. Raises ValueError or TypeError for any other value."""
     if values is None:
         return None
     if not isinstance(values, dict):

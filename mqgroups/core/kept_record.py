@@ -69,7 +69,7 @@ class KeptRecord(NamedTuple):
 
     @property
     def believes_all(self) -> bool:
-        """Whether all users' records are believed. An owner does so until its first put has shown its own user."""
+        """Whether all users' records are believed. An owner believes all until its first put has shown its own user."""
         return not self.claimed if self.for_owner else not self.users
 
     @property

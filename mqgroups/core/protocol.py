@@ -16,7 +16,7 @@ exclusively from an owner's start to its end. From the commit of the claim on, t
 * ``found`` reads the record, and refuses a record of another program. ``claimed`` replaces it by a record with this owner's
   identity, in a separate unit of work. Before that commit the name is not this owner's, so a lost claim restarts from ``found``.
 * ``unit_ended`` replaces the record in the unit of work of the messages, and commits. First it remembers what it is about to
-commit, as ``PendingCommit``, until ``unit_ended`` returns or ``settled`` has read the record.
+  commit, as ``PendingCommit``, until ``unit_ended`` returns or ``settled`` has read the record.
 * **After a lost MQCMIT** nothing is repeated before its outcome is known. ``UnitsOfWork`` connects to the same queue manager and
   runs ``settled`` again and again, for up to ``reconnect_wait_s``. ``settled`` backs out and opens the status queue exclusively.
   If that succeeds, no other program has the queue, and the old connection is gone. ``settled`` then reads the record, waits while
@@ -101,7 +101,7 @@ def found(kept: Kept, expected: Expectations, owner_id: str) -> Steps[Ownership]
 
 
 def claimed(ownerships: Ownerships) -> Steps[Ownerships]:
-    """Replace the records that were found by the new owners' own records, in one unit of work. Then they own the names."""
+    """Put the new owners' own records in place of the present ones, in one unit of work. Then the owners have the names."""
     yield Begin()
     return (yield from unit_ended(ownerships, tuple(map(_claim, ownerships)), checks=True))
 

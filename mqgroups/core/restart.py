@@ -87,7 +87,7 @@ def keeps_on_claim(record: StatusRecord, expectations: Expectations) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A move of queues with their messages: an owner's queues to another queue manager, a cluster queue's instance, or both.
+    """A move, with their messages, of an owner's queues to another queue manager, of an instance of a cluster queue, or of both.
 
     Attributes:
         old, new: QMIDs of the queue manager that held the status queue, and of the one that holds it now.

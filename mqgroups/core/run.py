@@ -9,7 +9,7 @@ from mqgroups.core.group import GroupPosition, after_messages
 
 
 class Run:
-    """A position in a group: ``ahead`` messages after ``base``."""
+    """A position in a group: the position ``base``, and the number of whole messages after it (``ahead``)."""
 
     __slots__ = ("ahead", "base")
 

@@ -42,7 +42,7 @@ class Every:
 def capped(every: Every, max_uncommitted_msgs: int, status_messages: int) -> Every:
     """Return ``every`` with its number of messages limited, so that MAXUMSGS also leaves room for the status record's messages.
 
-    Raises ValueError if that leaves no room for even one message.
+    Raises ValueError if there is no room for even one message.
     """
     room = max_uncommitted_msgs - status_messages
     if room < 1:

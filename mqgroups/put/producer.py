@@ -69,7 +69,7 @@ class GroupProducer:
 
         Raises:
             CommitOutcomeUnknown: the last commit had no answer, and its outcome cannot be found out on this connection.
-            MQGroupsError: after an interruption, a call failed that was to find out the outcome.
+            MQGroupsError: finding out the outcome of an interrupted commit failed.
         """
         if self._putter.work.has_to_find_out and not self._closed:
             with self._putter.turn:
@@ -127,7 +127,7 @@ class GroupProducer:
 
         Raises:
             GroupUsage: the producer is closed; or a name is empty, or occurs twice; or the order of the names has changed,
-            so that the interrupted group's name precedes the completed group's.
+                so that the interrupted group's name precedes the completed group's.
             MQGroupsError: finding out what is committed failed.
         """
         listed = list(names)

@@ -508,7 +508,7 @@ class Putter:
         return self._destination.open_for_the_rest() if self._pinned else self._open_for_any_group()
 
     def close(self, *, delete_status: bool = False) -> None:
-        """Close both queues."""
+        """Close both queues. ``delete_status``: whether also to delete the status queue."""
         try:
             self.queue.close()
         finally:
