@@ -86,7 +86,7 @@ class PutPlan:
 
 @dataclass(frozen=True, slots=True)
 class GetPlan:
-    """How to get one message. The group id, number and offset go into the MQMD; ``match_options`` says which of them count."""
+    """How to get one message. The group id, number and offset go into the MQMD; ``match_options`` says which of them match."""
 
     logical_order: bool
     all_msgs_available: bool

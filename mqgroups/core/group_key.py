@@ -69,7 +69,7 @@ def may_be_same(key: bytes, other: bytes) -> bool:
 def likeness(completed: StatusRecord | None, group_id: bytes, first_msg_id: bytes) -> Likeness:
     """Return what a new group has in common with the group in a consumer's record.
 
-    A group that comes again because it was not committed does not count as repeated. In this case the record is not
+    A group that comes again because it was not committed does not count as repeated, because the record is then not
     ``COMPLETED``, or belongs to an earlier group.
     """
     if completed is None or completed.state is not RecordState.COMPLETED or completed.group_id != group_id:

@@ -21,7 +21,7 @@ class Begin(NamedTuple):
 
 
 class OpenAgain(NamedTuple):
-    """Open a status queue exclusively if its handle was lost, in one try. Answer: whether the handle was lost."""
+    """Open a status queue exclusively, in one try, if its handle was lost. Answer: whether the handle was lost."""
 
     queue: str
 

@@ -63,7 +63,7 @@ class Answers:
         self._unanswered.check()
 
     def redo(self) -> None:
-        """Make all puts synchronous, in the open unit of work and in the next few."""
+        """Make all puts synchronous, in the open unit of work and in the next few units of work."""
         self.answered_units = max(self.answered_units, ANSWERED_UNITS) if self._unanswered.can_be_checked else inf
 
     def unit_ended(self) -> None:

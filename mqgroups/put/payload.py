@@ -102,7 +102,7 @@ def data_and_kind(
 
 
 def is_last(last: bool | None, begun: GroupPosition | None) -> bool:
-    """Return whether a message is the group's last. For an interrupted message its committed segments (``begun``) decide.
+    """Return whether a message is the group's last. If it was interrupted, its committed segments (``begun``) decide.
 
     Raises GroupUsage if ``last`` contradicts those segments, is not a bool, or is missing for a new stream.
     """

@@ -387,7 +387,7 @@ class Putter:
         self._run.go_to(self.owner.committed)
 
     def set_back(self) -> None:
-        """Set the position to that of the owner's record, after a commit or a backout."""
+        """After a commit or a backout, set the position to that of the owner's record."""
         self._descriptors.of_run.clear()
         self._stand_at_committed()
         if self.owner.committed.at_start:
