@@ -107,7 +107,7 @@ def adopted(record: StatusRecord, move: Move) -> StatusRecord | Mismatch:
 
     The rest of a producer's group is put to the queue manager that the record names. If that is the old queue manager, an
     operator must give its present name, because the rest would otherwise go to the old queue manager. A QMID begins with the
-    queue manager's name (not tried on IBM MQ).
+    queue manager's name (read in IBM's documentation, not tried on IBM MQ).
     """
     found, went_to = record.q_mgr_identifier, record.resolved_q_mgr_name
     if found not in (move.old, move.new):
