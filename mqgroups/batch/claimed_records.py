@@ -1,7 +1,7 @@
 """The records of one group on a shared status queue, for the attempt that puts the group; see ``core.claim``.
 
 The first commit of the attempt is its claim. Before that commit, ``read`` claims the group and returns the record that the claim
-replaces. After it, ``read`` returns the record on the queue, as for an owner's status queue.
+replaces. After that commit, ``read`` returns the record on the queue, as for an owner's status queue.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NOTHING = MessagesDigest().value()
 
 
 class GroupAlreadyPut(Exception):
-    """The group is complete, so it cannot be claimed. ``status``: the group's record; ``None`` if the batch was completed."""
+    """The group is complete, so it cannot be claimed. ``status``: the group's record; ``None`` if its batch is complete."""
 
     def __init__(self, status: StatusRecord | None) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class _ClaimedRecord(Kept):
 
     Attributes:
         records: the keeper.
-        found: the record on the queue; ``None`` before the group's first record.
+        found: the record on the queue; ``None`` until the group's first record is put.
         claimed: whether this attempt's claim is committed.
     """
 
@@ -99,7 +99,7 @@ class ClaimedRecords(Keeper):
         return self._shared.is_stale
 
     def answer(self, step: Any) -> bool:
-        """Open the queue again if it is stale. ``OpenAgain`` is the only step, because ``kept`` makes all other calls itself."""
+        """Open the queue again if it is stale. ``step`` is always ``OpenAgain``, because ``kept`` makes all other calls."""
         assert isinstance(step, OpenAgain)
         is_stale = self._shared.is_stale
         if is_stale:
@@ -116,9 +116,9 @@ class ClaimedRecords(Keeper):
         return found.record if found else None
 
     def read(self) -> tuple[FoundRecord | None, StatusRecord | None]:
-        """Return the record on the queue after the claim was committed; ``None`` if the record and the intent are gone.
+        """Return the record on the queue, for a claim that is committed; ``None`` if the record and the intent are gone.
 
-        Raises StatusError, MQIError. Raises OwnerActive if another attempt has the record in a unit of work; then try again.
+        Raises StatusError or MQIError. Raises OwnerActive if another attempt has the record in a unit of work; then try again.
         """
         found = self._shared.find_one(self._claim.status_id)
         if found is None and self._shared.find_one(self._claim.intent_id) is not None:
@@ -128,8 +128,8 @@ class ClaimedRecords(Keeper):
     def replace(self, found: FoundRecord | None, record: StatusRecord, *, claimed: bool) -> FoundRecord:
         """Replace ``found`` by ``record``. A group's first record is put together with its intent.
 
-        ``claimed``: whether ``found`` is this attempt's own record. Raises StatusQueueUnusable if an own record expires. If
-        another attempt has replaced ``found``, raises OwnershipLost for an own record; otherwise OwnerActive, so claim again.
+        ``claimed``: whether ``found`` is this attempt's own record. Raises StatusQueueUnusable if such a record expires. If
+        another attempt has replaced ``found``, raises OwnershipLost if ``claimed`` is true, else OwnerActive; then claim again.
         """
         if found is None:
             self._shared.put(new_intent(self._claim), self._claim.intent_id)
@@ -154,7 +154,7 @@ class ClaimedRecords(Keeper):
         self._unlock()
 
     def read_to_claim(self) -> tuple[FoundRecord | None, StatusRecord]:
-        """Claim the group. Return the record on the queue, and the record that the claim replaces (new for a new group).
+        """Claim the group. Return the record on the queue, and the record that the claim replaces (a new one for a new group).
 
         Raises:
             GroupAlreadyPut: the group is complete.

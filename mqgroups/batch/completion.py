@@ -1,6 +1,6 @@
 """Completes a batch: puts its high-water mark on a shared status queue, and removes the records of its groups.
 
-``core.claim`` describes the records. Each function can be repeated, and several programs can call it at the same time. Records
+``core.claim`` describes the records. Each function can be called again, and by several programs at the same time. Records
 that are gone are skipped.
 """
 
@@ -77,10 +77,10 @@ def complete_batch(
     owner_wait_s: float = 60.0,
     record_users: Collection[str] = (),
 ) -> None:
-    """Put the high-water mark of a batch, which also ends all earlier batches. Then remove the records of their groups.
+    """Put the high-water mark of a batch. This also ends all earlier batches. Then remove the records of all their groups.
 
-    Call this when all parts of the batch are put, and again if the call had no answer. If the connection is lost while a unit of
-    work removes records, these records may come back. They do no harm, and the end of the next batch removes them.
+    Call this when all parts of the batch are put, and again if it fails without an answer. If the connection is lost while a unit
+    of work removes records, these records may come back. They do no harm, and the end of the next batch removes them.
 
     Earlier batches count as written, so their incomplete groups stay incomplete. The record of such a group is removed, which
     stops a late attempt. A warning names the group, whose messages stay on the queue.
@@ -89,15 +89,15 @@ def complete_batch(
         connection, status_queue: the queue manager, and the status queue there that all attempts share.
         sink_name, queue, batch: identify the batch.
         token: the caller's identity, for the high-water mark.
-        query, run, within: who wrote the batch, for the high-water mark (``CompletedBatch``).
-        mark_expires_s: how long to keep the high-water mark, seconds; by default for ever. Without it, a repeated batch is put
-            twice.
-        owner_wait_s: how long to wait for a group of this batch that is in another program's unit of work, seconds.
+        query, run, within: who wrote the batch; the high-water mark keeps these values (``CompletedBatch``).
+        mark_expires_s: how many seconds to keep the high-water mark; by default for ever. If the mark is gone, a repeated batch
+            is put twice.
+        owner_wait_s: how many seconds to wait for a group of this batch that is in another program's unit of work.
         record_users: users whose records are believed besides this program's own.
 
     Raises:
-        BatchRefused: a group of this batch is incomplete, because the batch had messages for it once and has none now. Or the
-            same run of a query (``within``) has completed another batch with this name and number.
+        BatchRefused: a group of this batch is incomplete, because the batch once had messages for the group and now has none. Or
+            the same run of a query (``within``) has completed another batch with this name and number.
         OwnerActive: after ``owner_wait_s`` a group is still in another program's unit of work. Nothing was changed.
         StatusError, MQIError: the status queue or a record on it cannot be used, or a call failed; call again.
     """
@@ -131,7 +131,7 @@ def completed_batch(
 ) -> CompletedBatch | None:
     """Return the last completed batch of a sink; ``None`` if there is no such batch, or no status queue.
 
-    Raises StatusError, MQIError: the status queue or a record on it cannot be used, or a call failed.
+    Raises StatusError or MQIError if the status queue or a record on it cannot be used, or if a call failed.
     """
     sink = Sink(sink_name, queue, connection.q_mgr_identifier)
 
@@ -160,12 +160,12 @@ def adopt_records(
     Args:
         connection, status_queue: the queue manager that has the status queue now, and that queue.
         adopt_from: the QMID of the queue manager that had the status queue before.
-        instance: the names of the queue manager that groups went to, and of the one that has their messages now.
-        check: return the records that would be adopted, and change nothing.
+        instance: two names: of the queue manager that groups went to, and of the one that has these groups' messages now.
+        check: whether only to return the records that would be adopted, and change nothing.
 
     Raises:
         OwnerActive: an attempt has the status queue open.
-        StatusQueueUnusable: a record is of a third queue manager, or a group's rest would go to the old one. Nothing was changed.
+        StatusQueueUnusable: a record is of a third queue manager, or a group's rest would go to ``adopt_from``. Nothing changed.
         StatusError, MQIError: the queue or a record on it cannot be used, or a call failed.
     """
     here = connection.q_mgr_identifier
@@ -201,7 +201,7 @@ def _find(shared: SharedStatusQueue, sink: Sink) -> _SinkRecords:
 
 
 def _refuse_hidden(shared: SharedStatusQueue, found: _SinkRecords, batch: int) -> None:
-    """Raise OwnerActive if a status record of the batch is hidden, because its group may have been interrupted."""
+    """Raise OwnerActive if a status record of the batch is hidden, because the record's group may be incomplete."""
     if any(_batch(mark) >= batch for mark in found.marks):
         return
     for (of, _), group in found.by_group.items():
@@ -241,7 +241,7 @@ def _batch(mark: FoundRecord) -> int:
 
 
 def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[tuple[FoundRecord, ...]]) -> None:
-    """Remove records. Each tuple is removed in one unit of work, if the first record of the tuple is still there."""
+    """Remove records, each tuple in one unit of work. A tuple is skipped if its first record is gone."""
     for start in range(0, len(together), _IN_A_UNIT_OF_WORK):
         with connection.unit_of_work(shared):
             for first, *others in together[start : start + _IN_A_UNIT_OF_WORK]:

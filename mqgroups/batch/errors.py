@@ -1,4 +1,4 @@
-"""Errors of batches, for a batch that must not be put as it is, and for a group that another attempt has taken over."""
+"""Errors of batches: for a batch that must not be put as it is, and for a group that another attempt has taken over."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def other_messages(name: str, group_id: bytes, committed: int, given: str) -> Ba
         name: sink, batch and key of the group.
         group_id: the GroupId of the committed messages, 24 bytes.
         committed: how many messages of the group are committed.
-        given: a clause that says what is given now.
+        given: a clause about the messages that the batch gives now.
     """
     return BatchRefused(
         f"group {name}: {committed} messages are committed, with GroupId {group_id.hex()}, and {given}. A repeated "
@@ -44,7 +44,7 @@ def other_messages(name: str, group_id: bytes, committed: int, given: str) -> Ba
 
 
 def second_write(sink: str, queue: str, batch: int) -> BatchRefused:
-    """Return the error for a batch with the name and number of a batch that the same run of a query has completed."""
+    """Return the error for a batch if the same run of a query has completed another batch with its name and number."""
     return BatchRefused(
         f"batch {batch} of txnAppId {sink} to queue {queue} was completed by another write of this run of the query, so this "
         "write would be taken for a repetition. Not all of it is put. Use another name for each write of a foreachBatch: the "

@@ -1,8 +1,8 @@
 """BatchProducer: one attempt to put one part of a batch. Each group is put exactly once, even if attempts fail.
 
-It is for schedulers that repeat work. A task may fail and be repeated, may continue after it was given up, or may run again
-because the end of its batch was lost. The attempts of a batch share a status queue (``core.claim``). ``Putter`` puts each group,
-with records on that queue. So a group recovers from a crash, a lost answer or a lost connection like any other group.
+It is for schedulers that repeat work. A task may fail and be repeated, may continue after the scheduler has given it up, or may
+run again because the end of its batch was lost. The attempts of a batch share a status queue (``core.claim``). ``Putter`` puts
+each group, with records on that queue. So a group recovers from a crash, a lost answer or a lost connection like any other group.
 
 When a batch is repeated, each group must have the same messages in the same order. A digest in the status record checks this.
 When all parts of a batch are put, call ``completion.complete_batch``.
@@ -58,7 +58,7 @@ class BatchSettings(Producing):
         partition: which part of the batch this attempt puts.
         token: an identity that no other attempt has.
         status_queue: a queue on the same queue manager, shared by all attempts.
-        owner_wait_s: how long to wait for a group that is in another program's unit of work, seconds. It should be longer than
+        owner_wait_s: how many seconds to wait for a group that is in another program's unit of work. This should be longer than
             the queue manager needs to notice that a client is gone.
     """
 
@@ -76,7 +76,7 @@ class BatchProducer:
     """A producer of the groups of one part of a batch. The caller must close it; the connection stays open."""
 
     def __init__(self, connection: Connection, settings: BatchSettings) -> None:
-        """Open the status queue; raises StatusError, MQIError."""
+        """Open the status queue; raises StatusError or MQIError."""
         self.connection = connection
         self._settings = settings
         self._sink = Sink(settings.name, settings.queue, connection.q_mgr_identifier)
@@ -94,9 +94,9 @@ class BatchProducer:
         )
 
     def completed(self) -> CompletedBatch | None:
-        """Return the last completed batch if it is this or a later batch, so that nothing must be put; else ``None``.
+        """Return the last completed batch if it is this or a later batch, so that nothing is left to put; else ``None``.
 
-        Raises StatusError, MQIError.
+        Raises StatusError or MQIError.
         """
         completed = self.connection.reopening(self._completed_batch)
         return completed if completed is not None and completed.number >= self._settings.batch else None
@@ -116,7 +116,7 @@ class BatchProducer:
 
         Raises:
             OwnershipLost: another attempt has taken over the group. This attempt must end.
-            BatchRefused: other messages than these are committed; or another part of the batch has messages with this key.
+            BatchRefused: the committed messages differ from these; or another part of the batch has messages with this key.
             OwnerActive: after ``owner_wait_s`` the group is still in another program's unit of work.
             MQGroupsError: any other failure. The group can be resumed from its last commit.
         """
@@ -160,13 +160,13 @@ class BatchProducer:
                 queue.close()
 
     def reopened(self) -> SharedStatusQueue:
-        """Return the status queue. Open it again if its connection was replaced."""
+        """Return the status queue. If its connection was replaced, open the queue again first."""
         if self._shared.is_stale:
             self._shared.reopen()
         return self._shared
 
     def open_queue(self) -> Queue:
-        """Return the open queue, ready for a new group."""
+        """Return the queue that groups are put to. It is open, and ready for a new group."""
         if self._queue is None or not self._queue.is_open:
             self._queue = self.connection.open_queue(self._settings.queue, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_GROUP)
         return self._queue
@@ -207,7 +207,7 @@ class _ClaimedGroup:
         )
 
     def put_messages(self, messages: Iterable[BatchMessage]) -> int:
-        """Put the messages that are not committed. Return how many."""
+        """Put the messages that are not committed. Return how many were put."""
         claim, digest, number = self._claim, MessagesDigest(), 0
         left = iter(messages)
         with OutgoingGroup(self._putter) as group:

@@ -2,20 +2,20 @@
 
 ``core.claim`` explains the records and decides who may claim a group. This module browses, puts and gets records.
 
-The queue is open for shared input. For an owner's status queue, the exclusive open is both lock and fence. Here they differ:
+The queue is open for shared input. For an owner's status queue, the exclusive open is both lock and fence. Here the two differ:
 
-Fence: a record is got only by the MsgId with which it was put or browsed. An attempt that knows an older record finds no message.
+Fence: a record is got only by the MsgId with which it was put or browsed. An attempt that knows only an old record finds nothing.
 
 Lock: while an attempt claims a group without records, it holds a temporary dynamic queue that is named after the group. Only one
 such queue can exist at a time. The next MQOPEN fails with MQRC_OBJECT_ALREADY_EXISTS, on z/OS perhaps with MQRC_NAME_IN_USE. The
 queue is deleted when it is closed or its connection ends (IBM MQ, "Dynamic queues"). If all attempts opened one queue exclusively
 instead, all groups of a sink would wait for each other.
 
-User: an attempt believes a record only if its UserIdentifier is the attempt's own, or one of ``record_users``. If an attempt
-finds a record before it has put any, it puts a message and backs out, to learn its own user.
+User: an attempt believes a record only if the record's UserIdentifier is the attempt's own user, or one of ``record_users``. An
+attempt that has put no record yet puts a message and backs out, to learn its own user.
 
 IBM does not say whether a lost connection's unit of work is backed out before its temporary queue is deleted. The code does not
-depend on it, because the uncommitted messages are puts, which no other attempt sees in either case.
+depend on this order, because the uncommitted messages are puts, which no other attempt sees in either case.
 """
 
 from __future__ import annotations
@@ -85,16 +85,16 @@ class SharedStatusQueue:
         """Open the queue, or make it from the model queue if it does not exist.
 
         Args:
-            connection: to the queue manager that also has the groups' queue, because a unit of work includes both.
+            connection: to the queue manager that also has the groups' queue, because a unit of work includes both queues.
             name: the name of the queue.
             model: a model queue, DEFTYPE(PERMDYN) SHARE; empty if the queue must exist.
-            record_users: users whose records are believed besides this program's own; ``None``, for operators: all users.
-            exclusive: for operators: no attempt can have the queue open meanwhile, and replaced records keep their users.
+            record_users: users whose records are believed besides this program's own; ``None`` (for operators) means all users.
+            exclusive: whether to open the queue exclusively, for operators. Replaced records then keep their users.
 
         Raises:
             QueueMissing: the queue does not exist, and ``model`` is empty.
-            StatusQueueUnusable: queue and model queue do not exist; or the queue cannot be shared, or is deleted with its
-                connection.
+            StatusQueueUnusable: neither the queue nor the model queue exists; or the queue cannot be shared, or is deleted with
+                its connection.
             MQIError: the queue cannot be opened; OwnerActive if ``exclusive`` is set, and an attempt has the queue open.
         """
         self.name = name
@@ -122,14 +122,14 @@ class SharedStatusQueue:
     def find(self, correl_id: bytes) -> list[FoundRecord]:
         """Browse the records with this CorrelId. Records in an open unit of work are hidden.
 
-        Raises MQIError; StatusQueueUnusable if a record cannot be read, or was put by another user.
+        Raises MQIError; StatusQueueUnusable if a record cannot be read, or if a user who is not believed has put it.
         """
         found = list(self._browse(st.md(correl_id=correl_id), mq.MQMO_MATCH_CORREL_ID))
         self.refuse_strangers(found)
         return found
 
     def refuse_strangers(self, found: Collection[FoundRecord]) -> None:
-        """Raise StatusQueueUnusable if another user has put one of these records; MQIError if a call failed."""
+        """Raise StatusQueueUnusable if a user who is not believed has put one of these records; MQIError if a call failed."""
         if self._users is None or not found:
             return
         if not self._knows_own_user:
@@ -181,7 +181,7 @@ class SharedStatusQueue:
     def completed_batch(self, sink: Sink) -> CompletedBatch | None:
         """Return the last completed batch of the sink; ``None`` if there is none.
 
-        Raises StatusQueueUnusable if the high-water mark is another queue manager's.
+        Raises StatusQueueUnusable if the high-water mark names another queue manager.
         """
         completed = None
         for each in self.find(sink.high_water_mark_id):
@@ -214,7 +214,7 @@ class SharedStatusQueue:
     def replace(self, found: FoundRecord, record: StatusRecord) -> None:
         """Replace ``found`` by ``record`` if ``found`` is still there. The user and the expiry stay the same.
 
-        Raises MQIError; NotAuthorised if ``found`` is another user's, and this user lacks the authority to keep that user.
+        Raises MQIError; NotAuthorised if another user has put ``found``, and this user has no authority to keep that user.
         """
         pmo = _PUT if self._cannot_keep else st.pmo(_PASS_USER, context=self._queue.hobj)
         put = self._put(record, found.correl_id, found.expiry, pmo) if self.take(found) else found
@@ -264,7 +264,7 @@ class SharedStatusQueue:
         )
 
     def in_use(self, verb: str) -> OwnerActive:
-        """Return the error for records or locks that another attempt has at the moment. Trying again later helps."""
+        """Return the error for records or locks that another attempt has at the moment. The caller can try again later."""
         return OwnerActive(verb, f"status queue {self.name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
 
     def close(self) -> None:

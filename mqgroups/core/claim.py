@@ -2,21 +2,21 @@
 
 A producer with a name owns its status queue by opening it exclusively. The attempts of a scheduler's tasks cannot do that. Many
 attempts run at a time, two attempts may work on the same group without knowing of each other, and an attempt that the scheduler
-gave up may continue later. So attempts share a status queue, and each group has its own records there:
+has given up may continue later. So attempts share a status queue, with these kinds of record:
 
-    intent      put with the group's first claim and removed with its status record; never replaced, hence always visible
-    status      the group's status record: ``owner_id`` is the token of the attempt that claimed it last, ``epoch`` the number
-                of claims; replaced in every unit of work, by getting the record that the same attempt put before
-    high-water mark    one record for each sink: all groups of its batch are whole, and all earlier batches count as written
+    intent      is put with the first claim and removed with the status record. It is never replaced, so it is always visible
+    status      records the group's progress. ``owner_id`` is the token of the attempt that last claimed the group, ``epoch`` the
+                number of claims. In every unit of work, the attempt gets the record that it has put before, and puts a new one
+    high-water mark    is one record for each sink. All groups of its batch are whole, and all earlier batches count as written
 
 An attempt that does not find its own status record backs out and ends, because another attempt has replaced the record.
 
-A claim looks for the intent first and for the high-water mark second. The end of a batch puts the high-water mark first, and
-removes intents and status records second. So a late attempt sees the intent or, if the intent is gone, the high-water mark. If
-there is an intent without a status record, a unit of work hides the status record, and the attempt waits. If there is neither an
-intent nor a high-water mark, the group is new. A lock for the group keeps other attempts from looking until the claim is put.
+A claim looks for the intent first and for the high-water mark second. A program that ends a batch puts the high-water mark first,
+and removes intents and status records second. So a late attempt sees the intent or, if the intent is gone, the high-water mark.
+If there is an intent without a status record, a unit of work hides the status record, and the attempt waits. If there is neither
+an intent nor a high-water mark, the group is new. A lock keeps other attempts away until the claim is committed.
 
-All three are status records (``core.status``). Their ``CorrelId`` is a digest of the record's kind, sink, batch and key.
+All are status records (``core.status``). The ``CorrelId`` is a digest of kind and sink and, for a group, of batch and key.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class RecordKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """The writer that puts batches to a queue. It is the same for all batches and attempts.
+    """The writer that puts batches to a queue. A sink is the same for all batches and attempts.
 
     Attributes:
         name: the writer's name, for example a streaming query's id.
@@ -71,7 +71,7 @@ class Claim:
     Attributes:
         sink, batch, key: identify the group. Batch numbers increase.
         token: the unique identity of the attempt.
-        run, partition: the execution of the batch that the attempt belongs to, and the part of the batch that it puts.
+        run, partition: which execution of the batch the attempt belongs to, and which part of the batch it puts.
     """
 
     sink: Sink
@@ -110,7 +110,7 @@ class Claim:
 
 
 class ClaimValues(TypedDict):
-    """The checkpoint of a record. A high-water mark has only ``kind``, ``sink``, ``batch``, and those of ``CompletedBatch``."""
+    """The checkpoint of a record. A high-water mark has only ``kind``, ``sink``, ``batch`` and fields of ``CompletedBatch``."""
 
     kind: str
     sink: str
@@ -122,12 +122,12 @@ class ClaimValues(TypedDict):
 
 
 class CompletedBatch(NamedTuple):
-    """A high-water mark: the batch with this number, and all batches before it, count as written.
+    """The content of a high-water mark, which shows that batch ``number`` and all earlier batches count as written.
 
     Attributes:
         query: the streaming query that wrote the batch, if any.
-        run: the execution of the batch that completed it.
-        within: the run of the query that this execution belongs to, if any. A run of a query executes a batch once.
+        run: the execution that completed the batch.
+        within: the query's run to which this execution belongs, if any. A run of a query executes each batch once.
     """
 
     number: int
@@ -136,11 +136,11 @@ class CompletedBatch(NamedTuple):
     within: str | None = None
 
     def is_second(self, first: CompletedBatch) -> bool:
-        """Return whether this batch differs from ``first`` but has its number, because one run of the query completed both."""
+        """Return whether ``first`` is another batch with the same number, and the same run of the query has completed both."""
         return self.number == first.number and self.within == first.within is not None and self.run != first.run
 
     def repeats(self, first: CompletedBatch) -> bool:
-        """Return whether this repeats ``first`` in a later run of the query."""
+        """Return whether this is batch ``first`` again, in a later run of the query."""
         return self.number == first.number and self.within not in (None, first.within)
 
 
@@ -148,13 +148,13 @@ _OF_A_MARK = ("query", "run", "within")
 
 
 def completed_batch(checkpoint: Checkpoint) -> CompletedBatch:
-    """Return the batch of a high-water mark from its checkpoint. ``kind_of_record`` must have accepted the record before."""
+    """Return the batch that a high-water mark's checkpoint describes. ``kind_of_record`` must have accepted the record."""
     found = cast(dict[str, Any], checkpoint)
     return CompletedBatch(found["batch"], *map(found.get, _OF_A_MARK))
 
 
 def claim_values(checkpoint: Checkpoint) -> ClaimValues:
-    """Return the checkpoint of a record as values of a claim. ``kind_of_record`` must have accepted the record before."""
+    """Return a record's checkpoint with its type, ``ClaimValues``. ``kind_of_record`` must have accepted the record."""
     return cast(ClaimValues, checkpoint)
 
 
@@ -172,7 +172,7 @@ class ClaimAction(Enum):
 def claim_action(
     claim: Claim, *, intent: StatusRecord | None, status: StatusRecord | None, high_water_mark: int | None
 ) -> ClaimAction:
-    """Return what to do with a group. Look for the three records in the order of the arguments; ``None`` means not found."""
+    """Return what to do with a group. The caller has looked for the records in this order; ``None`` means that none was found."""
     if intent is None:
         if high_water_mark is not None and high_water_mark >= claim.batch:
             return ClaimAction.BATCH_COMPLETED
@@ -188,31 +188,31 @@ def claim_action(
 
 
 def new_intent(claim: Claim) -> StatusRecord:
-    """Return the intent: the record which shows that the group was begun, or is about to begin."""
+    """Return the intent, a record that shows that the group has begun or is about to begin."""
     return _idle(claim.sink, claim.name, claim.token, claim.checkpoint(RecordKind.INTENT, ""))
 
 
 def new_status(claim: Claim, digest: str) -> StatusRecord:
-    """Return the status record that the first claim replaces. It is never put. ``digest`` is the digest of no messages."""
+    """Return a new group's record. It is not put, because the claim replaces it. ``digest``: the digest of an empty group."""
     checkpoint = claim.checkpoint(RecordKind.STATUS, digest)
     return replace(_idle(claim.sink, claim.name, claim.token, checkpoint), epoch=0)
 
 
 def taken_over(claim: Claim, status: StatusRecord) -> StatusRecord:
-    """Return the status record that was found, with this claim's run and partition. Owner and epoch are unchanged."""
+    """Return ``status`` with the run and partition of ``claim``. Owner and epoch are unchanged."""
     checkpoint: dict[str, Any] = {**claim_values(status.checkpoint), "run": claim.run, "partition": claim.partition}
     return replace(status, checkpoint=checkpoint)
 
 
 def high_water_mark(sink: Sink, batch: CompletedBatch, token: str) -> StatusRecord:
-    """Return the record by which ``batch``, and all batches before it, count as written."""
+    """Return the record that shows that ``batch`` and all earlier batches count as written."""
     checkpoint: dict[str, Any] = {"kind": RecordKind.HIGH_WATER_MARK.value, "sink": sink.name, "batch": batch.number}
     checkpoint |= {name: text for name, text in zip(_OF_A_MARK, batch[1:], strict=True) if text is not None}
     return _idle(sink, sink.name, token, checkpoint)
 
 
 def kind_of_record(record: StatusRecord) -> RecordKind | None:
-    """Return the kind of a record; ``None`` if it is not a record of a shared status queue."""
+    """Return the kind of a record; ``None`` if the record does not belong on a shared status queue."""
     found = record.checkpoint
     if not isinstance(found, dict) or not _says(found, **_OF_ALL):
         return None
@@ -228,7 +228,7 @@ def kind_of_record(record: StatusRecord) -> RecordKind | None:
 
 
 def is_claim_of_another_version(record: StatusRecord) -> bool:
-    """Return whether a record on a shared status queue is a claim in the form of another version."""
+    """Return whether a record on a shared status queue has the format of another version of mqgroups."""
     found = record.checkpoint
     return isinstance(found, dict) and {"kind", "sink"} <= found.keys() and kind_of_record(record) is None
 
@@ -239,7 +239,7 @@ def _says(found: Mapping[str, Any], **fields: type) -> bool:
 
 
 class MessagesDigest:
-    """The digest of everything that is put for a group's messages, in order."""
+    """A digest of everything that is put for a group's messages. It depends on their order."""
 
     def __init__(self) -> None:
         self._sha256 = hashlib.sha256()

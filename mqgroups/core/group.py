@@ -1,10 +1,10 @@
 """The position in a group, and how to put or get the next message.
 
-Theory of operation. The queue manager keeps the group and sequence number of the last message for each queue handle, for
-puts and gets separately (IBM MQ, MQPUT and MQGET, "group and segment information"). While the handle *retains* the position,
-a call only asks for logical order, and the queue manager supplies GroupId and MsgSeqNumber. A fresh handle retains nothing.
-The first call after a restart therefore names group and sequence number itself, without logical order. That call sets the
-handle's position; from the second call on, logical order is used again.
+Theory of operation. For each queue handle, the queue manager keeps the group and sequence number of the last message that was
+put, and of the last one that was got (IBM MQ, MQPUT and MQGET, "group and segment information"). While the handle *retains* the
+position, a call only asks for logical order, and the queue manager supplies GroupId and MsgSeqNumber. A fresh handle retains
+nothing. The first call after a restart therefore names group and sequence number itself, without logical order. That call sets
+the handle's position; from the second call on, logical order is used again.
 
     position              put                                          get
     at the start          logical order: a new group id, seq 1         logical order: the next group's first message
@@ -16,13 +16,13 @@ handle's position; from the second call on, logical order is used again.
 A message that is put in segments is one message. Until its last segment is put or got, the position has the number of the
 previous message, and an offset.
 
-Two mistakes are avoided here. The restart call uses the recorded number *plus one*. The recorded message has already been put (or
-got), and IBM's pseudo-code, read literally, would put it twice. The restart get does not ask for ALL_MSGS_AVAILABLE. The first
-messages of the group are gone, so the whole group will never be available, and the get would wait for ever.
+Two mistakes are avoided here. The first call after a restart uses the recorded number *plus one*. The recorded message has
+already been put (or got), and IBM's pseudo-code, read literally, would put it twice. If this call is a get, it does not ask for
+ALL_MSGS_AVAILABLE. The group's first messages are gone, so the get would wait for ever for the whole group.
 
 A position changes only by ``after_messages`` and ``after_segment``, which the putter and the getter call after the MQI call has
-succeeded. MQBACK resets the handle's position to the start of the unit of work. The putter and the getter reset their position in
-the same way, so both positions agree.
+succeeded. MQBACK resets the handle's position to the start of the unit of work. The putter and the getter reset their own
+position in the same way, so it agrees with the handle's.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class GroupPosition:
         group_id: 24 bytes, ``GROUP_ID_NONE`` before the first message.
         msg_seq_number: the number of the last message that was put or got completely, 0 before the first.
         offset: how many bytes of the next message were put or got as segments.
-        in_last_message: whether the message that ``offset`` is in is the group's last. All its segments must have the same flag.
+        in_last_message: if ``offset`` is not 0, whether that message is the group's last. All its segments have the same flag.
         retained: whether the queue handle has this position too.
     """
 
@@ -61,12 +61,12 @@ AT_START = GroupPosition()
 
 
 def on_fresh_handle(position: GroupPosition) -> GroupPosition:
-    """Return the same position on a newly opened queue handle. Inside a group, such a handle does not retain the position."""
+    """Return the same position for a newly opened queue handle, which does not retain a position inside a group."""
     return position if position.at_start else replace(position, retained=False)
 
 
 class MessagePart(Enum):
-    """Whether a physical message is a whole logical message, one of its segments, or its last segment."""
+    """What a physical message is: a whole logical message, a segment of one, or the last segment of one."""
 
     WHOLE = MsgFlag.NONE
     SEGMENT = MsgFlag.SEGMENT
@@ -86,7 +86,7 @@ class PutPlan:
 
 @dataclass(frozen=True, slots=True)
 class GetPlan:
-    """How to get one message. The group id, number and offset go into the MQMD; ``match_options`` says which of them count."""
+    """How to get one message. The group id, number and offset go into the MQMD; ``match_options`` says which of them match."""
 
     logical_order: bool
     all_msgs_available: bool
@@ -103,8 +103,8 @@ def next_put(position: GroupPosition, *, last: bool, part: MessagePart = Message
     position is reset.
 
     Raises:
-        ValueError: the group has the maximum number of messages (999,999,999); or a message was partly put in segments, and this
-            is not the next segment.
+        ValueError: the group has the maximum number of messages (999,999,999); or a message has been put in part, and the plan is
+            not for its next segment.
     """
     if position.msg_seq_number >= MAX_MSG_SEQ_NUMBER:
         raise ValueError(f"the group is full: it can have {MAX_MSG_SEQ_NUMBER} messages")
@@ -123,8 +123,8 @@ def next_put(position: GroupPosition, *, last: bool, part: MessagePart = Message
 def may_go_unanswered(position: GroupPosition) -> bool:
     """Return whether the message after ``position`` may be put asynchronously, if it does not end the unit of work.
 
-    The first message of a group, and the first message on a fresh handle, must be put synchronously. Only the answer shows the
-    group's GroupId and its instance of a cluster queue. From then on the queue handle has both.
+    The first message of a group, and the first message on a fresh handle, must be put synchronously. Only a synchronous put
+    returns the group's GroupId and its instance of a cluster queue. After that put, the queue handle keeps both.
     """
     return position.retained and not position.at_start
 
@@ -133,10 +133,10 @@ def next_get(position: GroupPosition, *, complete_groups_only: bool = False, seg
     """Return how to get the message that follows ``position``.
 
     Args:
-        complete_groups_only: get a group's first message only when all its messages are on the queue; no effect inside a group.
-        segments: get segments one by one. Without logical order the queue manager returns the first matching segment in physical
-            order. So the offset must match, even at a message's beginning. A whole message cannot be matched by offset
-            (MQMO_MATCH_OFFSET is not valid with MQGMO_COMPLETE_MSG; IBM MQ, "MatchOptions").
+        complete_groups_only: whether to get a group's first message only when the whole group is there; no effect inside a group.
+        segments: whether to get segments one by one. Without logical order the queue manager returns the first matching segment
+            in physical order. So the offset must match, even at a message's beginning. A whole message cannot be matched by
+            offset (MQMO_MATCH_OFFSET is not valid with MQGMO_COMPLETE_MSG; IBM MQ, "MatchOptions").
     """
     if position.retained:
         return GetPlan(True, complete_groups_only, MatchOption.NONE, GROUP_ID_NONE, 1, 0)
@@ -157,16 +157,16 @@ def follows(position: GroupPosition, group_id: bytes, msg_seq_number: int, offse
 
 
 def after_messages(position: GroupPosition, group_id: bytes, messages: int = 1) -> GroupPosition:
-    """Return the position after a number of complete messages were put or got in sequence.
+    """Return the position behind one or more complete messages that were put or got in sequence.
 
-    ``group_id``: 24 bytes, from the MQMD that the call returned.
+    ``group_id``: 24 bytes, from the MQMD that the call returned. ``messages``: the number of messages.
     """
     return GroupPosition(group_id, position.msg_seq_number + messages)
 
 
 def after_segment(position: GroupPosition, group_id: bytes, length: int, *, last: bool = False) -> GroupPosition:
-    """Return the position after a segment of ``length`` bytes that is not its message's last one.
+    """Return the position behind a segment of ``length`` bytes, which must not be the last segment of its message.
 
-    ``last``: whether the message is the group's last, which each of its segments must say.
+    ``last``: whether the message is the group's last. All segments of a message must have the same value.
     """
     return GroupPosition(group_id, position.msg_seq_number, position.offset + length, last)

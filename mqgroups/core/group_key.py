@@ -1,9 +1,9 @@
-"""The key that identifies a group, and the comparison of a group with the one completed before it.
+"""The key that identifies a group, and the comparison of a group with the group that was completed before it.
 
 A GroupId need not be unique. The queue manager makes unique ones, but a program can choose its own (IBM MQ, "GroupId"). JMS pads
 or cuts a text to 24 bytes, other programs use one constant, and all messages in no group have zeros. So the key is the GroupId
-and the MsgId of the group's first message. Two groups have the same key only if a message exists twice, or programs choose
-MsgIds.
+and the MsgId of the group's first message. Two groups have the same key only if a message exists twice, or if programs choose
+MsgIds themselves.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LAST_DIGITS = 12
 
 
 class Likeness(Enum):
-    """What a new group has in common with the group that its consumer completed before."""
+    """What a new group has in common with the previous group that its consumer completed."""
 
     NONE = "another group"
     GROUP_ID = "another group with the same GroupId"
@@ -39,7 +39,7 @@ def short_id(key: bytes) -> str:
 
 
 def text_of_id(group_id: bytes) -> str:
-    """Return the text from which a program made a GroupId (UTF-8, padded with zeros; JMS does this), or an empty text."""
+    """Return the text from which a program made a GroupId (UTF-8, padded with zeros, as by JMS); empty if there is none."""
     try:
         text = "" if group_id.startswith(MADE_BY_QUEUE_MANAGERS) else group_id.rstrip(b"\0").decode()
     except UnicodeDecodeError:
@@ -48,18 +48,18 @@ def text_of_id(group_id: bytes) -> str:
 
 
 def shown_id(group_id: bytes) -> str:
-    """Return a short form of a GroupId for rows and sentences: the text in it, or else its last digits."""
+    """Return a short form of a GroupId for people to read: the text from which it was made, or else its last digits."""
     return text_of_id(group_id) or group_id.hex()[-_LAST_DIGITS:]
 
 
 def goes_by(group_id: bytes, some: str) -> bool:
-    """Return whether ``some`` can mean this GroupId: first or last hexadecimal digits, or the beginning of the text in it."""
+    """Return whether ``some`` can mean this GroupId: its first or last hexadecimal digits, or the beginning of its text."""
     digits = group_id.hex()
     return digits.startswith(some.lower()) or digits.endswith(some.lower()) or text_of_id(group_id).startswith(some)
 
 
 def may_be_same(key: bytes, other: bytes) -> bool:
-    """Return whether two keys can be of the same group: they are equal, or one lacks the MsgId because its record was rebuilt."""
+    """Return whether two keys can belong to one group. They must be equal, but the key in a rebuilt record can lack the MsgId."""
     (group_id, first_msg_id), (other_id, other_msg_id) = (
         (k[:GROUP_ID_LENGTH], k[GROUP_ID_LENGTH:]) for k in (key, other)
     )
@@ -67,9 +67,9 @@ def may_be_same(key: bytes, other: bytes) -> bool:
 
 
 def likeness(completed: StatusRecord | None, group_id: bytes, first_msg_id: bytes) -> Likeness:
-    """Compare a new group with a consumer's record.
+    """Return what a new group has in common with the group in a consumer's record.
 
-    A group that comes again because it was not committed does not count as repeated. In this case the record is not
+    A group that comes again because it was not committed does not count as repeated, because the record is then not
     ``COMPLETED``, or belongs to an earlier group.
     """
     if completed is None or completed.state is not RecordState.COMPLETED or completed.group_id != group_id:

@@ -1,14 +1,14 @@
 """The properties of a group, which its first message carries, and how a status record keeps them.
 
 A consumer that resumes in the middle of a group cannot get the first message again, because it is committed. A producer that
-resumes must know which group was interrupted. So the record of an unfinished group has the properties. They are JSON values,
-except two types that JSON does not have:
+resumes must know which group was interrupted. So the record of an unfinished group has the properties. They are JSON values. Two
+of their types, which JSON does not have, are written like this:
 
     b"\\x00\\xff"     {"bytes": "AP8="}
     float("inf")    {"float": "inf"}
 
-Properties that would take more than ``MOST_BYTES`` in a record are not kept (``None``), because every record of the group would
-have them. Other programs' messages can have properties of any length.
+Properties that are longer than ``MOST_BYTES`` in a record are not kept (the record has ``None``), because every record of the
+group would repeat them. Other programs' messages can have properties of any length.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def name_of(properties: GroupProperties) -> str:
 
 
 def contradiction(found: Mapping[str, Value], given: Mapping[str, Value], *, complete: bool) -> str | None:
-    """Return the first name in ``given`` that has another value in ``found``; ``None`` if there is none.
+    """Return the first name whose values in ``given`` and ``found`` differ; ``None`` if there is no such name.
 
     ``complete``: whether a name that is not in ``found`` is a contradiction too.
     """
@@ -63,7 +63,7 @@ def encoded(properties: GroupProperties) -> dict[str, Any] | None:
 
 
 def decoded(values: Any) -> GroupProperties:
-    """Return the properties from JSON values. Raises ValueError or TypeError for a value that ``encoded`` does not return."""
+    """Return the properties that ``encoded`` has turned into JSON values. Raises ValueError or TypeError for any other value."""
     if values is None:
         return None
     if not isinstance(values, dict):

@@ -1,8 +1,8 @@
-"""KeptRecord: an owner's record on its own status queue, and the steps that read, replace and remove it.
+"""KeptRecord: the record on one owner's status queue, and the steps that read, replace and remove the record.
 
-``core/status_chain.py`` explains how records and anchors are stored. This module has the calls, as generators that yield them
-(``core/steps.py``). Each generator returns a new value and changes nothing. After a call has failed, the old value is still
-there, and the record is read anew from the queue.
+``core/status_chain.py`` explains how records and anchors are stored. This module has generators, which yield the calls to make
+(``core/steps.py``). Each generator returns a new ``KeptRecord`` and leaves the old one unchanged. So after a failed call the
+caller still has the old one, and reads the record anew from the queue.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ class KeptRecord(NamedTuple):
         queue: the name of the status queue.
         segmented: whether records are put as segments of one logical message.
         for_owner: whether an owner keeps the record; otherwise an operator replaces it.
-        users: the users whose records are believed. An owner also believes its own user.
+        users: the users whose records are believed. An owner also believes its own user's records.
         contents: what is on the queue.
-        found: the messages that were read; empty from the claim on.
-        held: the record that was got at the beginning of the open unit of work.
+        found: the messages that ``read`` has found; the commit of the claim empties this.
+        held: the record that was got at the beginning of the open unit of work; ``None`` if none was.
         claimed: whether the record is this owner's own, and committed.
     """
 
@@ -69,7 +69,7 @@ class KeptRecord(NamedTuple):
 
     @property
     def believes_all(self) -> bool:
-        """Whether all users' records are believed. An owner believes them until its first put shows its own user."""
+        """Whether all users' records are believed. An owner believes all until its first put has shown its own user."""
         return not self.claimed if self.for_owner else not self.users
 
     @property
@@ -84,7 +84,7 @@ class KeptRecord(NamedTuple):
         return stored is None or not stored.is_open
 
     def read(self, marks: Sequence[Mark] = (), *, waits: bool = True) -> Steps[tuple[KeptRecord, StatusRecord | None]]:
-        """Browse the queue. Return this value with the new contents, and the current record.
+        """Browse the queue. Return two values: this object with the new contents, and the current record.
 
         Args:
             marks: the marks of the caller's own records. If several records are idle, the current record is one with such a mark.
@@ -132,8 +132,8 @@ class KeptRecord(NamedTuple):
     def replaced(self, record: StatusRecord, *, ends_chain: bool = False) -> Steps[KeptRecord]:
         """Put a record in place of the current one. Put an anchor if there is none.
 
-        The claim also removes leftover records, which nobody needs. ``ends_chain``: whether to end a chain of segments with the
-        new record, so that the next unit of work can remove it.
+        The claim, an owner's first put, also removes leftover records. ``ends_chain``: whether to end a chain of segments with
+        the new record, so that the next unit of work can remove it.
         """
         contents = self.contents
         if not self.claimed:
@@ -166,7 +166,7 @@ class KeptRecord(NamedTuple):
         return self._replace(contents=QueueContents(stored, anchor))
 
     def removed(self) -> Steps[KeptRecord]:
-        """Get the record with its anchor. The record must not be needed any more, because both are hidden until the commit."""
+        """Get the record and its anchor, which hides both until the commit. So the record must not be needed any more."""
         stored, anchor = self.contents.stored, self.contents.anchor
         if stored is not None:
             yield from self._take(stored, must_stay=False)

@@ -47,7 +47,7 @@ class Persistence(IntEnum):
 
 
 class Role(Enum):
-    """Whether a status record belongs to a producer or to a consumer."""
+    """The role of a status record's owner: producer or consumer."""
 
     PUT = "put"
     GET = "get"

@@ -1,4 +1,4 @@
-"""Makes the next status record of an owner from its position in the group and from its other contents (``Note``)."""
+"""Makes an owner's next status record from the position in the group and from a ``Note``, which has all other contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The values that hold all that an owner knows about its name. They are always replaced as a whole (``core/protocol.py``)."""
+"""The values that hold all that an owner knows about its name. Each change replaces a value as a whole (``core/protocol.py``)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class Kept(Protocol):
         return True
 
     def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[Any, StatusRecord | None]]:
-        """Return this value as it is now, and the record. ``marks`` are the marks of the caller's own records."""
+        """Read the queue. Return this object as it is now, and the record. ``marks``: the marks of the caller's own records."""
 
     def seen_elsewhere(self, marks: tuple[Mark, ...]) -> Steps[StatusRecord | None]:
-        """Return the record while another program has the queue open; ``None`` if not all of the record is visible."""
+        """Return the record on a queue that another program has open; ``None`` if not all of the record is visible."""
 
     def got_first(self) -> Steps[Any]:
         """Get the record at the beginning of a unit of work."""
@@ -54,17 +54,17 @@ class Kept(Protocol):
         yield from ()
 
     def after_commit(self) -> Any:
-        """Return this value as it is after a commit."""
+        """Return this object as it must be after a commit."""
 
 
 class PendingCommit(NamedTuple):
     """A commit that is under way.
 
     Attributes:
-        record: the record that the commit leaves; ``None`` if it removes the record.
+        record: the record that the commit leaves on the queue; ``None`` if the commit removes the record.
         position: the position in the group after the commit.
-        unit: the owner's part of the unit of work, if it has messages; for reports about the commit.
-        reason: MQCMIT's reason code if its answer was lost; else 0.
+        unit: the owner's part of the unit of work, if that part has messages. Reports about the commit use it.
+        reason: MQCMIT's reason code if MQCMIT had no answer; else 0.
         ends_chain: whether the record ends a chain of segments.
     """
 
@@ -82,10 +82,10 @@ class Ownership(NamedTuple):
         expected: the fields by which the owner recognises its own record.
         owner_id: the owner's unique identity.
         epoch: how many owners the record has had, including this one.
-        kept: the record on its queue, after the last known commit.
-        record: the record of the last known commit; ``None`` if there is none.
+        kept: how the record is stored on its queue, as the last commit with a known outcome has left it.
+        record: the content of that record; ``None`` if there is no record.
         position: the position in the group after that commit, and whether the handle retains it; ``AT_START`` between groups.
-        pending: the last commit that was begun, until its outcome is known.
+        pending: a commit that has begun and whose outcome is not known yet; otherwise ``None``.
         in_unit: the record as the open unit of work sees it, if the record was got at the beginning of that unit.
         is_closing: whether this owner is ending, so that a missing record does no harm.
     """
@@ -117,7 +117,7 @@ Endings = tuple[PendingCommit | None, ...]
 
 
 class Verdict(NamedTuple):
-    """The outcome of one owner's last commit, what was known before, and what is known now."""
+    """The outcome of one owner's last commit, with what the owner knew before and what it knows now."""
 
     before: Ownership
     outcome: CommitOutcome
@@ -125,7 +125,7 @@ class Verdict(NamedTuple):
 
 
 class NotOurs(Refused):
-    """The record found belongs to another program, or to another queue or queue manager."""
+    """The record that was found belongs to another program, or to another queue or queue manager."""
 
     def __init__(self, queue: str, mismatch: Mismatch) -> None:
         super().__init__(queue)

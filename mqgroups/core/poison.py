@@ -1,17 +1,17 @@
 """Finds the message that makes its consumer fail, by backout counts and by processing a suspect alone.
 
 When a unit of work is backed out, the backout count of every message in it rises, even if the message is not to blame (IBM MQ,
-"Messages that are backed out"). So a count that has reached the queue's threshold proves nothing by itself. Such a message is a
-suspect, and is processed in a unit of work of its own. Before that its count is written into the status record. If the count is
-higher the next time, it has risen for this message alone. One rise may still come from a kill, or from a call that failed after
-the application had processed the message. So two rises are needed.
+"Messages that are backed out"). So a count that has reached the queue's threshold proves nothing by itself. A message with such a
+count is a suspect. Its count is written into the status record, and the message is then processed in a unit of work of its own.
+If the count is higher the next time, it has risen for this message alone. The cause of one rise can still be a kill, or a call
+that failed after the application had processed the message. So two rises are needed.
 
     backout count                            means
     below the threshold                      process as usual
-    at or above it, not in the record yet    suspect: back out, commit the messages before it, write the record, get it alone
+    at or above it, not in the record yet    a suspect: back out, commit the messages before it, write the record, get it alone
     as in the record, or higher by one       process it alone
     higher by two or more                    poison
-    higher, and a call failed                suspect still, with the new count, which rose without the application
+    higher, and a call failed                still a suspect, with the new count, because the application did not raise it
     higher, but this consumer has not given  process it alone, because other consumers of the queue have suspected it too, and
     it to the application twice since        each consumer has backed it out before writing its own record
 
@@ -31,7 +31,7 @@ PROOF = 2
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A message to process alone: its GroupId and MsgId (24 bytes each), its number, and its backout count before that."""
+    """A message to process alone: its GroupId and MsgId (24 bytes each), its number, and its backout count so far."""
 
     group_id: bytes
     msg_seq_number: int
@@ -70,8 +70,8 @@ def treatment(
         group_id, msg_seq_number, msg_id, backout_count: fields of the message's MQMD.
         threshold: the queue's BOTHRESH, 1 or more.
         suspect: the suspect in the status record.
-        tries: how often the application can have failed at the suspect since that record; ``PROOF`` if unknown.
-        call_failed: whether a failed call, and not the application, has backed the suspect out since that record.
+        tries: how often the application can have failed at the suspect after that record was written; ``PROOF`` if unknown.
+        call_failed: whether a failed call, and not the application, has backed the suspect out after that record was written.
     """
     if backout_count < threshold:
         return Treatment.PROCESS

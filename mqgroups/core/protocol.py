@@ -1,8 +1,8 @@
 """The ownership protocol: what the owner of a name does, from its start to its end, and after a lost connection.
 
-Theory of operation. A name's status record says how much of its group is committed. The record is in the same unit of work as
-the messages that it describes, so it also proves the outcome of a commit that had no answer. The status queue is open exclusively
-from an owner's start to its end. After the commit of the claim, the owner's record is on that queue:
+Theory of operation. The status record of a name says how much of the current group is committed. The record is in the same unit
+of work as the messages that it describes, so it also proves the outcome of a commit that had no answer. The status queue is open
+exclusively from an owner's start to its end. From the commit of the claim on, the owner's record is on that queue:
 
                     found, claimed              unit_ended
         nothing ───────────────────► owning ──────────────────► owning, one unit of work further
@@ -16,32 +16,32 @@ from an owner's start to its end. After the commit of the claim, the owner's rec
 * ``found`` reads the record, and refuses a record of another program. ``claimed`` replaces it by a record with this owner's
   identity, in a separate unit of work. Before that commit the name is not this owner's, so a lost claim restarts from ``found``.
 * ``unit_ended`` replaces the record in the unit of work of the messages, and commits. First it remembers what it is about to
-  commit (``PendingCommit``). This is forgotten when ``unit_ended`` returns, or when ``settled`` has read the record.
+  commit, as ``PendingCommit``, until ``unit_ended`` returns or ``settled`` has read the record.
 * **After a lost MQCMIT** nothing is repeated before its outcome is known. ``UnitsOfWork`` connects to the same queue manager and
   runs ``settled`` again and again, for up to ``reconnect_wait_s``. ``settled`` backs out and opens the status queue exclusively.
   If that succeeds, no other program has the queue, and the old connection is gone. ``settled`` then reads the record, waits while
   a unit of work hides it, and compares its mark. The mark of the pending record means that the commit took effect. The mark of
-  the record before means that the unit of work was backed out, so the owner puts or gets its messages again. Any other mark, or
-  no record, means that another instance has the name, and this one ends (but see ``closed``). If that time ends first, the
-  application gets CommitOutcomeUnknown, and the next start of the name reads the record. The same is done after any other lost
-  call, and after an interruption anywhere. The outcome is then derived only from what was remembered and from the record. A call
-  that the queue manager refuses is not in doubt, and the unit of work is backed out.
+  the previous record means that the unit of work was backed out, so the owner puts or gets its messages again. Any other mark, or
+  no record, means that another instance has the name, and this one ends (but see ``closed``). If ``reconnect_wait_s`` ends first,
+  the application gets CommitOutcomeUnknown, and the next start of the name reads the record. The same is done after any other
+  lost call, and after an interruption anywhere. The outcome is then derived only from what was remembered and from the record. A
+  call that the queue manager refuses is not in doubt, and the unit of work is backed out.
 * ``closed`` removes a record that is no longer needed (``StatusRecord.is_needed`` is false). If the record is gone already, or
   belongs to another owner, the removal counts as done.
 
-A producer or a consumer is one owner. A pipe is two, its consumer and its producer in this order, with one unit of work. Both
-records are read before anything is concluded from either. If one name is lost, the other is given up too. All functions take and
-return the ownerships of all owners, always in the same order.
+A producer or a consumer is one owner. A pipe is two owners, first its consumer and then its producer, which share one unit of
+work. Both records are read before anything is concluded from either. If one name is lost, the other is given up too. All
+functions take and return the ownerships of all owners, always in the same order.
 
 **On a connection that the application uses too**, the application can commit or back out at any moment. So the record is got at
 the beginning of a unit of work (``unit_begun``), and each commit is followed by a check that the record is on the queue
 (``checks``). If the application has ended the unit of work early, the record is not there.
 
-kept, in_unit    the record on its queue: after the last commit, and as the open unit of work sees it if it was got first
+kept, in_unit    how the record is on its queue: after the last commit; and in an open unit of work that began by getting it
 mark             identifies a record: unit of work, owner and epoch; ``own.marks`` are the marks that an owner's record can have
 anchor           a message that is on the queue as long as a record is; it shows that a hidden record exists (decision 17)
 units of work    decide when each function is called, and how often (``status/units_of_work.py``)
-performer        makes the calls that the generators ask for, on the status queues (``status/performer.py``)
+performer        makes the calls that the generators yield, on the status queues (``status/performer.py``)
 
 Each function that returns ``Steps`` is a generator. It yields a call and is sent the answer (``core/steps.py``). It uses no MQI,
 clock or log. All its state is in immutable values, so that tests can explore every interleaving.
@@ -89,7 +89,7 @@ from mqgroups.core.steps import (
 
 
 def found(kept: Kept, expected: Expectations, owner_id: str) -> Steps[Ownership]:
-    """Read the record of a name. Nothing is changed, and the name does not belong to this owner yet."""
+    """Read the record of a name. The queue is not changed, and the name does not belong to the new owner yet."""
     kept, record = yield from kept.read()
     if record is None:
         return Ownership(expected, owner_id, 1, kept, None, AT_START)
@@ -101,7 +101,7 @@ def found(kept: Kept, expected: Expectations, owner_id: str) -> Steps[Ownership]
 
 
 def claimed(ownerships: Ownerships) -> Steps[Ownerships]:
-    """Replace the records by the owners' own records, in one unit of work. Then the names belong to these owners."""
+    """Put the new owners' own records in place of the present ones, in one unit of work. Then the owners have the names."""
     yield Begin()
     return (yield from unit_ended(ownerships, tuple(map(_claim, ownerships)), checks=True))
 
@@ -179,14 +179,14 @@ def _all_in_doubt(ownerships: Ownerships, reason: int) -> Ownerships:
 
 
 def in_doubt(own: Ownership, reason: int) -> Ownership:
-    """Return an ownership that keeps ``reason``, the reason code of its commit that had no answer."""
+    """Return ``own`` with ``reason``, the reason code of the pending commit that had no answer."""
     return own if own.pending is None else own._replace(pending=own.pending._replace(reason=reason))
 
 
 def noted(
     ownerships: Ownerships, records: tuple[StatusRecord | None, ...], *, checks: bool = False
 ) -> Steps[Ownerships]:
-    """Change what records say besides the position, such as a checkpoint, in a separate unit of work."""
+    """Put new ``records`` in a separate unit of work, to change what they say besides the position, such as a checkpoint."""
     yield Begin()
     endings = tuple(
         None if record is None else PendingCommit(record, own.position)

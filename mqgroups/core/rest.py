@@ -1,4 +1,4 @@
-"""The rest of a group whose next message does not arrive: the messages on the queue behind the position.
+"""The rest of a group whose next message does not arrive: the group's messages that are on the queue behind the position.
 
 Logical order does not show these messages, so they are found by browsing. Not here: when to browse (``get/getter.py``).
 """
@@ -26,7 +26,7 @@ Rest: TypeAlias = tuple[Left, ...]
 def rest_behind(position: GroupPosition, found: Iterable[Left]) -> Rest:
     """Return the messages with higher numbers than ``position``, in the order of the group.
 
-    The other messages in ``found`` have the same GroupId, but belong to another group, which begins with number 1 again. Segments
-    of the next message are part of the rest, because that message is not delivered until all its segments are there.
+    Messages in ``found`` with other numbers belong to another group with the same GroupId, which begins with number 1 again.
+    Segments of the next message are part of the rest, because that message is not delivered until all its segments are there.
     """
     return tuple(sorted(each for each in found if each.msg_seq_number > position.msg_seq_number))

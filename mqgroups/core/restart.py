@@ -43,7 +43,7 @@ def mismatch_of(record: StatusRecord, expectations: Expectations) -> Mismatch | 
 
     A record with another name, role, queue or queue manager is never used and never overwritten. It belongs to another program's
     interrupted group, or this program was given the wrong queue. If nobody needs a record (``StatusRecord.is_needed`` is false),
-    its queue and queue manager may differ, because a program may once have been started with a wrong queue name.
+    its queue and queue manager are not compared, because a program may once have been started with a wrong queue name.
     """
     pairs = [("role", record.role.value, expectations.role.value), ("name", record.name, expectations.name)]
     if record.is_needed:
@@ -58,7 +58,7 @@ def position_of(record: StatusRecord) -> GroupPosition:
 
 
 def idle_record(of: Expectations | StatusRecord, unit_of_work: int = 0) -> StatusRecord:
-    """Return a record of the same name without group, suspect and checkpoint. It keeps a given record's owner and epoch."""
+    """Return a record for a name, without group, suspect and checkpoint. If ``of`` is a record, keep its owner and epoch."""
     owner_id, epoch = (of.owner_id, of.epoch) if isinstance(of, StatusRecord) else ("", 0)
     return StatusRecord(
         role=of.role,
@@ -79,7 +79,7 @@ def keeps_on_claim(record: StatusRecord, expectations: Expectations) -> bool:
     """Return whether a starting owner keeps the contents of a record, and writes only its own identity into it.
 
     It keeps a record that is needed. It also keeps the record of a group that a consumer completed on the same queue, because the
-    next group is compared with that one.
+    next group is compared with that group.
     """
     is_here = (record.queue, record.q_mgr_identifier) == (expectations.queue, expectations.q_mgr_identifier)
     return record.is_needed or (record.role is Role.GET and record.state is RecordState.COMPLETED and is_here)
@@ -87,13 +87,13 @@ def keeps_on_claim(record: StatusRecord, expectations: Expectations) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A move of queues with their messages: an owner's queues to another queue manager, an instance of its queue, or both.
+    """A move, with their messages, of an owner's queues to another queue manager, of an instance of a cluster queue, or of both.
 
     Attributes:
         old, new: QMIDs of the queue manager that held the status queue, and of the one that holds it now.
         q_mgr_name: the name of the queue manager that holds the status queue now.
-        instance: names of the queue manager that a producer's group went to, and of the one that has its messages now; both empty
-            if that is the same queue manager.
+        instance: two names: of the queue manager that a producer's group went to, and of the queue manager that has the group's
+            messages now. Both are empty if these messages were not moved.
     """
 
     old: str
@@ -103,11 +103,11 @@ class Move:
 
 
 def adopted(record: StatusRecord, move: Move) -> StatusRecord | Mismatch:
-    """Return the record as it must be after a move, or a Mismatch if the record is not one that was moved.
+    """Return the record as it must be after a move; a Mismatch if the record does not belong to this move.
 
     The rest of a producer's group is put to the queue manager that the record names. If that is the old queue manager, an
-    operator must give its present name, because the rest would otherwise go to the old one. A QMID begins with the queue
-    manager's name (read, not seen on IBM MQ).
+    operator must give its present name, because the rest would otherwise go to the old queue manager. A QMID begins with the
+    queue manager's name (read in IBM's documentation, not tried on IBM MQ).
     """
     found, went_to = record.q_mgr_identifier, record.resolved_q_mgr_name
     if found not in (move.old, move.new):
@@ -122,15 +122,15 @@ def adopted(record: StatusRecord, move: Move) -> StatusRecord | Mismatch:
 
 
 def commit_outcome(found: Mark | None, before: Mark | None, after: Mark | None) -> CommitOutcome:
-    """Return the outcome of a unit of work, as shown by the record found when nobody else has the status queue open.
+    """Return the outcome of a unit of work, as the record on the queue shows it. The caller has the queue open exclusively.
 
     Args:
         found: the mark of the record on the queue; ``None`` if there is no record.
         before: the mark of the record that the previous commit left.
         after: the mark of the record that this commit was to leave; ``None`` if it was to remove the record.
 
-    An owner's record is on the queue from its first commit to its last. A mark that is neither ``before`` nor ``after`` means
-    that another instance owns the name, or owned it in the meantime.
+    An owner's record is on the queue from the owner's first commit to its last. A mark that is neither ``before`` nor ``after``
+    means that another instance owns the name, or owned it in the meantime.
     """
     if found == after:
         return CommitOutcome.COMMITTED

@@ -1,4 +1,4 @@
-"""A position in a group, kept as a number of whole messages after another position.
+"""A position in a group, stored as another position and the number of whole messages after it.
 
 In a run of like messages only that number changes. The putter and the getter's cursor keep their positions like this.
 """
@@ -9,7 +9,7 @@ from mqgroups.core.group import GroupPosition, after_messages
 
 
 class Run:
-    """A position in a group: ``ahead`` messages after ``base``."""
+    """A position in a group: the position ``base``, and the number of whole messages after it (``ahead``)."""
 
     __slots__ = ("ahead", "base")
 

@@ -9,8 +9,8 @@ or another program's message is therefore found before any field is read. The en
 ``schema`` says how to read its content.
 
 A correct digest proves that nothing was damaged, not that this package wrote the record. So the type and range of every field are
-checked as well. An unknown field, a missing one, or another ``schema`` means another version of mqgroups. Such a record is valid,
-and no error tells an operator to remove it.
+checked as well. A field that is unknown or missing, or another ``schema``, means that another version of mqgroups wrote the
+record. Such a record is valid, and no error tells an operator to remove it.
 
 A later version can add a field in two ways. Older versions ignore a field called ``optional_...``, and their own records leave it
 out. If a field has any other name, older versions refuse the record. Each new field has a default, for older records.
@@ -84,7 +84,7 @@ class RecordState(Enum):
 
 
 class RejectedBecause(Enum):
-    """Why bytes were rejected as a status record."""
+    """The reason why bytes were rejected as a status record."""
 
     CORRUPT = "corrupt"
     VERSION = "version"
@@ -120,7 +120,7 @@ class Done(NamedTuple):
 
 
 class Outgoing(NamedTuple):
-    """How much of a pipe's outgoing group is committed: ``GROUP_ID_NONE`` and 0 if no group is begun."""
+    """How much of a pipe's outgoing group is committed. If no group has begun, the values are ``GROUP_ID_NONE`` and 0."""
 
     group_id: bytes = GROUP_ID_NONE
     msg_seq_number: int = 0
@@ -159,7 +159,7 @@ class StatusRecord:
     offset: int = 0
     """How many bytes of the next message are committed as segments."""
     in_last_message: bool = False
-    """Whether the message that ``offset`` is in is the group's last."""
+    """If ``offset`` is not 0, whether the message with these segments is the group's last."""
     suspect: Suspect | None = None
     """A message that may be poison. The consumer processes it in a unit of work of its own."""
     quarantine: bool = False
@@ -187,7 +187,7 @@ class StatusRecord:
 
     @property
     def mark(self) -> Mark:
-        """Owner, epoch and unit of work.
+        """The owner, epoch and unit of work, by which a record is recognised.
 
         No two units of work with messages leave records with the same mark. A record keeps its mark if it is put again without
         messages, to change its note or to end a chain.
@@ -249,7 +249,7 @@ def decode(data: bytes) -> StatusRecord:
 
 
 def has_name_of_owner(record: StatusRecord) -> bool:
-    """Return whether the record's name can be a producer's or consumer's, and so part of the name of a status queue."""
+    """Return whether the record's name is valid for a producer or consumer, so that a status queue's name can contain it."""
     return 0 < len(record.name) <= MAX_NAME_LENGTH and not NOT_IN_MQ_NAMES.search(record.name)
 
 

@@ -16,11 +16,11 @@ chain. The next one gets the whole chain and puts the first segment of a new cha
 A starting owner finds the layout that its predecessor used. If its own records are messages, it ends a chain that it finds.
 
 **Anchors.** A unit of work that replaces a record hides it. An empty queue would therefore prove nothing, because a dead owner's
-unit of work may not be backed out yet. The queue's depth does not show that (messages got in a unit of work do not count in IBM
-MQ, "CurrentQDepth"). Open handles do not show it either (IBM does not document whether a lost connection loses its handles before
-or after its unit of work is backed out). So each record has an anchor: a second message, put together with the first record, and
-got only in the unit of work that removes the record for good. A record's CorrelId is its anchor's MsgId. An anchor without a
-visible record means that a unit of work hides the record, so the reader waits.
+unit of work may not be backed out yet. The queue's depth does not show a hidden record (messages got in a unit of work do not
+count in IBM MQ, "CurrentQDepth"). Open handles prove nothing either (IBM does not document whether a lost connection loses its
+handles before or after its unit of work is backed out). So each record has an anchor: a second message, put together with the
+first record, and got only in the unit of work that removes the record for good. A record's CorrelId is its anchor's MsgId. An
+anchor without a visible record means that a unit of work hides the record, so the reader waits.
 
 The unit of work that removes the record for good hides record and anchor. If this unit of work is backed out late, a starting
 owner meanwhile sees an empty queue and puts a new record. Then the old record and anchor reappear beside the new ones, perhaps
@@ -50,8 +50,8 @@ _NO_FLAGS = MsgFlag.NONE
 class FoundMessage:
     """A message on a status queue: its identifiers, its place in a chain, its length in bytes, and the record in it.
 
-    ``expires``: whether the message expires, because the queue limited its expiry. ``user``: its UserIdentifier. ``is_own``:
-    whether the reader itself has put records under this user.
+    ``expires``: whether the message expires, because the queue limited its expiry. ``user``: the message's UserIdentifier.
+    ``is_own``: whether the reader itself has put records under this user.
     """
 
     msg_id: bytes
@@ -145,7 +145,7 @@ class LookAgain(Exception):
 
 
 def users_of_records(messages: Sequence[FoundMessage]) -> list[str]:
-    """Return the users who have put the records, each once, in physical order.
+    """Return the users who have put the records, each user once, in the records' physical order.
 
     Anchors do not count. An anchor only says that there is a record, so a forged anchor can only make a start wait.
     """
@@ -164,10 +164,10 @@ def strangers(messages: Sequence[FoundMessage], user: str) -> list[FoundMessage]
 def contents_of(
     messages: Sequence[FoundMessage], marks: Sequence[Mark] = (), *, seen_twice: bool = False
 ) -> tuple[QueueContents, StatusRecord | None]:
-    """Return the records on a status queue, and the content of the current one.
+    """Return how the records are stored on a status queue, and the content of the current record.
 
     The current record is the one that is still needed (``is_needed``); otherwise the one whose mark comes first in ``marks``;
-    otherwise the one with the highest epoch. Equal epochs are decided by the higher unit of work, then by a checkpoint.
+    otherwise the one with the highest epoch. If epochs are equal, the higher unit of work decides, then a checkpoint.
 
     Args:
         marks: the marks of the caller's own records.
@@ -210,7 +210,7 @@ def contents_of(
 
 
 def _stored(chain: Sequence[FoundMessage]) -> tuple[StoredRecord, StatusRecord]:
-    """Return a message or chain as a ``StoredRecord``, and the current record in it, which is that of the last segment."""
+    """Return a message or chain as a ``StoredRecord``, and the record in it. A chain's current record is in its last segment."""
     if not chain[0].msg_flags & MsgFlag.SEGMENT:
         if len(chain) > 1 and chain[0].record.is_needed:
             # A program that restores messages keeps their MsgIds. The copy would be believed when its original is gone.

@@ -17,11 +17,11 @@ Steps: TypeAlias = Generator[Any, Any, _T]
 
 
 class Begin(NamedTuple):
-    """Begin a unit of work on the connection. It is an error if somebody else has begun one there."""
+    """Begin a unit of work on the connection. It is an error if somebody else has one open there."""
 
 
 class OpenAgain(NamedTuple):
-    """Open a status queue exclusively if its handle was lost, in one try. Answer: whether the handle was lost."""
+    """Open a status queue exclusively, in one try, if its handle was lost. Answer: whether the handle was lost."""
 
     queue: str
 
@@ -29,7 +29,7 @@ class OpenAgain(NamedTuple):
 class LookAtHolder(NamedTuple):
     """Browse a status queue that another program has open. Answer: the current record; ``None`` if not all of it is visible.
 
-    ``users``: the users whose records are believed; ``None``: all users. ``marks``: as for ``Kept.read``.
+    ``users``: the users whose records are believed; ``None`` means all users. ``marks``: as for ``Kept.read``.
     """
 
     queue: str
@@ -46,7 +46,7 @@ class Browse(NamedTuple):
 class WaitForRecord(NamedTuple):
     """Pause, because a unit of work hides the record. If the owner has waited long enough, this is an error.
 
-    ``first``: whether this is the first pause. ``at_start``: whether an owner is starting, which has committed nothing yet.
+    ``first``: whether this is the first pause. ``at_start``: whether the owner is starting, and so has committed nothing yet.
     """
 
     queue: str
@@ -104,7 +104,7 @@ class BackOut(NamedTuple):
 
 
 class Remember(NamedTuple):
-    """Keep this as what is known of all owners, in one assignment. After an interruption the protocol continues from it."""
+    """Store these ownerships, in one assignment, as the present ones. After an interruption the protocol continues from them."""
 
     ownerships: tuple[Any, ...]
 
@@ -140,7 +140,7 @@ class NoQueue(Failed):
 
 
 class Refused(Exception):
-    """The contents of a status queue are not what its owner may replace. The keeper makes the typed error (``error_for``)."""
+    """A status queue has contents that its owner must not replace. The keeper's ``error_for`` makes the application's error."""
 
     def __init__(self, queue: str) -> None:
         super().__init__(queue)
@@ -148,7 +148,7 @@ class Refused(Exception):
 
 
 class Disordered(Refused):
-    """The messages are neither one record nor one chain of segments. ``several``: whether they are several records."""
+    """The messages are neither one record nor one chain of segments. ``several``: whether there are several records."""
 
     def __init__(self, queue: str, found: str, expected: str, *, several: bool, users: tuple[str, ...]) -> None:
         super().__init__(queue)

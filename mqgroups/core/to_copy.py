@@ -1,4 +1,4 @@
-"""Makes lines that people copy, as commands of the shell or of MQSC. Other people may have written the words in them."""
+"""Makes lines that people copy, as commands of the shell or of MQSC. The words in these lines can come from other people."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import shlex
 
 
 def to_copy(line: str, *words: str) -> str:
-    """Return ``line`` with each ``{}`` replaced by a word: quoted, and with ``?`` for characters that cannot be printed.
+    """Return ``line`` with each ``{}`` replaced by one of ``words``, which is quoted and has ``?`` for unprintable characters.
 
-    In parentheses, as in ``QLOCAL({})``, the word is a value of MQSC, whose quotes are doubled. Elsewhere it is a shell's word.
+    In parentheses, as in ``QLOCAL({})``, the word is a value of MQSC, whose quotes are doubled. Elsewhere it is for the shell.
     """
     first, *rest = line.split("{}")
     for before, word, behind in zip([first, *rest][:-1], words, rest, strict=True):

@@ -40,9 +40,9 @@ class Every:
 
 
 def capped(every: Every, max_uncommitted_msgs: int, status_messages: int) -> Every:
-    """Return ``every`` with its number of messages reduced to fit MAXUMSGS, with room for ``status_messages`` more.
+    """Return ``every`` with its number of messages limited, so that MAXUMSGS also leaves room for the status record's messages.
 
-    Raises ValueError if that leaves no room for even one message.
+    Raises ValueError if there is no room for even one message.
     """
     room = max_uncommitted_msgs - status_messages
     if room < 1:
@@ -54,7 +54,7 @@ def capped(every: Every, max_uncommitted_msgs: int, status_messages: int) -> Eve
 
 
 def syncpoint_due(every: Every, messages: int, data_bytes: int, age_s: float) -> bool:
-    """Return whether a unit of work with these messages, bytes and age must end now. An empty one need not end."""
+    """Return whether a unit of work with these messages, bytes and age must end now. An empty unit of work need not end."""
     if messages == 0:
         return False
     if every.messages is not None and messages >= every.messages:

@@ -2,17 +2,17 @@
 
 On a producer's own connection most messages are put with MQPMO_ASYNC_RESPONSE. Three kinds of message are put synchronously:
 
-    the first of a group            MQPUT returns its GroupId, and the instance of a cluster queue that it goes to
-    the first on a fresh handle     is put without logical order; all later messages rely on the handle's place in the group
-    the last of a unit of work      proves the unit of work
+    the first of a group            because MQPUT returns the group's GroupId, and its instance of a cluster queue
+    the first on a fresh handle     because it is put without logical order, and later messages rely on the handle's position
+    the last of a unit of work      because its answer proves that all messages before it are in the unit of work
 
 The queue manager numbers the messages of a group on this handle. A message that it refused or backed out gets no number. So if
 the last message of a unit of work has the expected GroupId, number and offset, all messages before it are in the unit of work.
-The answer to that put also says where the group goes, which the handle keeps for the whole group. MQSTAT is called before the
-status record is put, because it reports warnings too. If anything is wrong, ``UnitsOfWork.redo`` redoes the unit of work with
-synchronous puts. The next ``ANSWERED_UNITS`` units of work are put synchronously too, because a queue that was full is soon full
-again. IBM's documentation says that a refused message gets no number ("Logical and physical ordering"); this was not tried on IBM
-MQ. The check with MQSTAT does not depend on this.
+The answer to that put also names the queue manager that the whole group goes to. MQSTAT is called before the status record is
+put, because MQSTAT reports warnings too. If anything is wrong, ``UnitsOfWork.redo`` redoes the unit of work with synchronous
+puts. The next few units of work (``ANSWERED_UNITS``) are put synchronously too, because a queue that was full is soon full again.
+IBM's documentation says that a refused message gets no number ("Logical and physical ordering"); this was not tried on IBM MQ.
+The check with MQSTAT does not depend on this.
 
 On a shared connection all puts are synchronous, because a unit of work that holds messages of the application cannot be redone.
 """
@@ -37,8 +37,8 @@ class Answers:
     """Which puts of one producer are synchronous, and whether asynchronous puts are still unchecked.
 
     Attributes:
-        answered_units: the number of units of work, including the open one, in which all puts are synchronous; ``inf`` for all
-            units. At 0, messages can be put asynchronously.
+        answered_units: for how many units of work from now, including the open one, all puts are synchronous; ``inf`` means for
+            ever. If it is 0, messages can be put asynchronously.
         last_came: whether the last put was synchronous. A unit of work must end with a synchronous put.
     """
 
@@ -63,16 +63,16 @@ class Answers:
         self._unanswered.check()
 
     def redo(self) -> None:
-        """Make all puts synchronous, in the open unit of work and in the next few."""
+        """Make all puts synchronous, in the open unit of work and in the next few units of work."""
         self.answered_units = max(self.answered_units, ANSWERED_UNITS) if self._unanswered.can_be_checked else inf
 
     def unit_ended(self) -> None:
-        """Count a unit of work that was committed without being redone."""
+        """Count down ``answered_units``, because a unit of work was committed without being redone."""
         if self.answered_units:
             self.answered_units -= 1
 
     def explain(self, error: MQIError) -> None:
-        """Raise the MQIError of an earlier asynchronous put, if that put is the reason for ``error`` 2003 (backed out)."""
+        """Raise the MQIError of an earlier asynchronous put, if ``error`` is 2003 (backed out) because that put failed."""
         if error.reason == mq.MQRC_BACKED_OUT:
             missing = self._unanswered.any
             self.check()

@@ -2,9 +2,9 @@
 
 Trace context goes in an MQRFH2 in front of the data. The elements of its folder ``usr`` are message properties (IBM MQ, topic
 "Properties specified as MQRFH2 elements"), so no MQSETMP is needed for each message. A message handle carries the context instead
-in three cases: the message has properties of its own, and properties of a handle take precedence over those of an MQRFH2 ("MQRFH2
-element name conflicts"); the data begins with another header; or the message is too long with an MQRFH2, which counts as data. A
-queue with PROPCTL(V6COMPAT) passes the MQRFH2 on as it was put.
+in three cases: the message has properties of its own, which are in a handle and so take precedence over those of an MQRFH2
+("MQRFH2 element name conflicts"); the data begins with another header; or the message is too long with an MQRFH2, which counts as
+data. A queue with PROPCTL(V6COMPAT) passes the MQRFH2 on as it was put.
 
 Not here: which message comes next (``core.group``), and how it is put (``putter.py``).
 """
@@ -38,9 +38,9 @@ class Descriptors:
     """The MQI structures for one producer's messages.
 
     Attributes:
-        of_run: MQMDs by kind, to reuse for whole messages before the group's last, while the queue handle is inside the group.
-            They go with the MQPMO ``IN_LOGICAL_ORDER``.
-        headers: MQRFH2s by kind, with the present trace context; ``None`` if messages carry no context.
+        of_run: MQMDs by kind of message. While the queue handle is inside a group, they are reused for whole messages before the
+            group's last, with the MQPMO ``IN_LOGICAL_ORDER``.
+        headers: MQRFH2s by kind of message, with the present trace context; ``None`` if messages carry no context.
     """
 
     def __init__(self, connection: Connection, settings: Producing) -> None:
@@ -60,7 +60,7 @@ class Descriptors:
         self._context, self.headers = carried, {} if carried.traceparent else None
 
     def in_front(self, kind: MessageKind) -> bytes:
-        """Return the MQRFH2 in front of a message of this kind; empty if messages carry no trace context."""
+        """Return the MQRFH2 to put in front of a message of this kind; empty if messages carry no trace context."""
         if self.headers is None:
             return b""
         header = self.headers.get(kind)

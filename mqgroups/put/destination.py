@@ -5,19 +5,19 @@ group, with ``bind="open"`` one instance for all groups (IBM MQ, "MQOPEN and clu
 not across a restart. The first put after a restart goes without logical order, and is workload-balanced like a single message. So
 the rest of an interrupted group is put to the queue manager that the status record names, and the destination of each message is
 compared with that name. Two options are not offered. MQOO_BIND_NOT_FIXED would split groups. With MQOO_BIND_AS_Q_DEF an
-administrator could change DEFBIND to NOTFIXED.
+administrator could do the same, by changing DEFBIND to NOTFIXED.
 
 After a restart the producer first opens the queue by its own name, with MQOO_BIND_ON_OPEN. MQOD usually shows that the queue
 leads to the recorded queue manager. If a cluster queue leads elsewhere, the producer opens it with the recorded queue manager's
 name. Such a full name is resolved by other definitions, and needs other authorities (IBM MQ, "Name resolution", "Authorizations
-for MQI calls"). A user with authority only for an alias of the queue may not use the full name. Then the producer opens the alias
+for MQI calls"). A user with authority only for an alias of the queue cannot use the full name. Then the producer opens the alias
 repeatedly, until it leads to the recorded queue manager. Nothing is put before that.
 
-With ``bind="group"`` the destination of the first message is read from MQPMO.ResolvedQMgrName. IBM's texts do not guarantee it.
-The field is blank if the instance is not fixed, and the texts do not say whether a group's instance is fixed (IBM MQ, "MQPMO").
-If the field is blank, a restart could not find the instance. Then a group is committed only as a whole, and a group that needs
-several units of work is refused. The alternative was to open the queue with MQOO_BIND_ON_OPEN for each group. All groups would
-pay for that, and an application that wants it can choose ``bind="open"``.
+With ``bind="group"`` the destination of the first message is read from MQPMO.ResolvedQMgrName. IBM's texts do not guarantee that
+this field has the destination. It is blank if the instance is not fixed, and the texts do not say whether a group's instance is
+fixed (IBM MQ, "MQPMO"). If the field is blank, a restart could not find the instance. Then a group is committed only as a whole,
+and a group that needs several units of work is refused. The alternative was to open the queue with MQOO_BIND_ON_OPEN for each
+group. That would slow down all groups. An application that wants a fixed instance can choose ``bind="open"``.
 
 Not here: which message comes next (``core``), and when to commit (``putter.py``).
 """
@@ -68,7 +68,7 @@ class Destination:
     def open_for_the_rest(self) -> Queue:
         """Open the queue instance that has the beginning of the interrupted group.
 
-        Raises MQIError if the queue cannot be opened. A cluster queue is tried by the instance's name and by its own.
+        Raises MQIError if the queue cannot be opened. A cluster queue is tried by its own name and by the instance's.
         """
         led_to: set[str] = set()
         if queue := self._open_by_its_name(1, led_to):
@@ -95,7 +95,7 @@ class Destination:
         raise refused
 
     def _open_by_its_name(self, times: int, led_to: set[str]) -> Queue | None:
-        """Open the queue up to ``times`` times, until it leads to the recorded queue manager. ``led_to`` gets the others."""
+        """Open the queue until it leads to the recorded queue manager, ``times`` tries at most. Add other names to ``led_to``."""
         for _ in range(times):
             queue = self._connection.open_queue(self._queue, _ON_OPEN)
             if queue.resolved_q_mgr_name == self.resolved[1]:
@@ -116,7 +116,7 @@ class Destination:
         return self._clustered
 
     def check_opened(self, queue: Queue) -> None:
-        """Raise ConfigurationError if the queue is an alias of a topic, as a blank ResolvedQName shows (IBM MQ, "MQOD")."""
+        """Raise ConfigurationError if ResolvedQName is blank, because the queue is an alias of a topic (IBM MQ, "MQOD")."""
         if not queue.resolved_q_name:
             raise ConfigurationError(
                 f"{self._queue} leads to a topic, and groups and segments cannot be published (MQPUT would fail with 2417). "
@@ -124,7 +124,7 @@ class Destination:
             )
 
     def begins(self, pmo: bytes) -> None:
-        """Remember which queue and queue manager the first message of a group went to."""
+        """Remember the queue and the queue manager that the first message of a group went to."""
         self.resolved = (st.name_at(pmo, st.PMO_RESOLVED_Q_NAME), st.name_at(pmo, st.PMO_RESOLVED_Q_MGR_NAME))
         self.field = pmo[st.PMO_RESOLVED_Q_MGR_NAME]
 
@@ -148,7 +148,7 @@ class Destination:
         self.field = field
 
     def check_told(self) -> None:
-        """Raise ConfigurationError if only a group's beginning would be committed, and MQPMO did not name the instance.
+        """Raise ConfigurationError if MQPMO has not named the instance. Called when only a group's beginning would be committed.
 
         Also raises ConnectionBroken if the connection is lost while the queue is inquired.
         """
@@ -168,7 +168,7 @@ class Destination:
 
 
 def _leads_to_cluster(connection: Connection, name: str) -> bool:
-    """Return whether messages put to queue ``name`` go to a cluster queue.
+    """Return whether messages that are put to queue ``name`` go to a cluster queue.
 
     The attribute CLUSTER of an alias or a remote queue matters only to other queue managers (IBM MQ, "Name resolution").
     """

@@ -40,7 +40,7 @@ _log = logging.getLogger("mqgroups.put")
 
 
 class _PutStart(NamedTuple):
-    """What the producer knows about a group when the application gets the group.
+    """What the producer knows about a group when ``producer.group()`` returns it.
 
     ``committed``, ``checkpoint``: the position and the checkpoint of the last commit. ``properties``: the group's properties;
     ``None`` if unknown. ``done``: set if the group is complete already, so that nothing can be put.
@@ -53,7 +53,7 @@ class _PutStart(NamedTuple):
 
 
 class _PutState(Enum):
-    """How far the application has come with a group. A group that is not used can be dropped without being ended."""
+    """How far the application has come with a group. A group that was not used can be dropped without being ended."""
 
     NOT_USED = "not used"
     USED = "used"
@@ -112,7 +112,7 @@ class OutgoingGroup(WithBlock):
 
     @property
     def checkpoint(self) -> Any:
-        """The checkpoint of this group's last commit before ``producer.group()`` returned the group; ``None`` in a new group."""
+        """The checkpoint of this group's last commit when ``producer.group()`` returned the group; ``None`` in a new group."""
         return self._start.checkpoint
 
     @property
@@ -134,7 +134,7 @@ class OutgoingGroup(WithBlock):
     def is_complete(self) -> bool:
         """Whether the group is complete already, because the last named group that this producer completed has the same name.
 
-        Then ``resume_from`` is the number of its messages, leaving the block puts nothing, and ``put`` raises GroupUsage.
+        If so, ``resume_from`` is the number of all its messages, leaving the block puts nothing, and ``put`` raises GroupUsage.
         """
         return self._start.done is not None
 
@@ -179,11 +179,11 @@ class OutgoingGroup(WithBlock):
                 group's properties.
 
         Raises:
-            Stopped: ``GroupProducer.stop`` was called. The messages put before are committed. This message and the one held back
-                are not put.
-            QueueUnavailable: the queue stayed full, or its puts inhibited, for ``full_wait_s``. The messages before this one are
+            Stopped: ``GroupProducer.stop`` was called. The earlier messages are committed. This message and the one that is held
+                back are not put.
+            QueueUnavailable: the queue stayed full, or inhibited puts, for longer than ``full_wait_s``. The earlier messages are
                 committed, except on a wrapped connection. After an asynchronous put (``put_response``), a later call in the unit
-                of work can raise this, or any other error of the queue manager.
+                of work can raise this error, or any other error of the queue manager.
             GroupUsage: the group has ended, or an earlier call failed.
             MessageRefused: the payload, a property, the format or the CorrelId is invalid. Nothing of this message is put, and
                 the next ``put`` continues the group. Invalid data in a stream is found only while the stream is read. Then the
@@ -224,7 +224,7 @@ class OutgoingGroup(WithBlock):
 
         Raises:
             GroupUsage: the group has ended, an earlier call failed, or the checkpoint is neither bytes nor a JSON value. In the
-                last case the group continues without it.
+                last case the group continues without this checkpoint.
         """
         self._check_open()
         check_can_be_kept(checkpoint)
@@ -238,11 +238,11 @@ class OutgoingGroup(WithBlock):
 
         Args:
             result: a number for consumers, 0 or more; the application chooses its meaning.
-            reason: a text for people who read the message; put as the message property ``mqgroups.Reason``.
+            reason: a text for people who read the message. It is put as the message property ``mqgroups.Reason``.
 
         Raises:
             ConfigurationError: the result is negative, or too large for an application's feedback code (MQFB_APPL_LAST).
-            GroupUsage: the group has ended, or only some segments of its last message are committed. Put the other segments then.
+            GroupUsage: the group has ended, or only a part of its last message is committed. In that case put this message again.
             MQGroupsError: any other failure. The group is not abandoned, and ``producer.group()`` resumes it.
         """
         with self._turn:

@@ -71,9 +71,9 @@ def data_and_kind(
     properties: Mapping[str, PropertyValue] | None = None,
     ccsid: int | None = None,
 ) -> tuple[bytes, MessageKind]:
-    """Return a payload as bytes, and its MQMD fields and properties. For a stream, pass ``None``; its bytes are empty.
+    """Return a payload as bytes, and its MQMD fields and properties. For a stream, pass ``None``; the bytes are then empty.
 
-    Text in bytes is labelled with ``ccsid``. Without ``ccsid`` it must be UTF-8, and is labelled as UTF-8.
+    ``bytes`` that are text are labelled with ``ccsid``. Without ``ccsid`` they must be UTF-8, and are labelled as UTF-8.
 
     Raises:
         MessageRefused: the payload is neither bytes nor text, or another argument is invalid.
@@ -102,7 +102,7 @@ def data_and_kind(
 
 
 def is_last(last: bool | None, begun: GroupPosition | None) -> bool:
-    """Return whether a message is the group's last. For an interrupted message its committed segments (``begun``) decide.
+    """Return whether a message is the group's last. If it was interrupted, its committed segments (``begun``) decide.
 
     Raises GroupUsage if ``last`` contradicts those segments, is not a bool, or is missing for a new stream.
     """
@@ -130,7 +130,7 @@ def _check_ccsid(ccsid: object) -> None:
 
 
 def _check_utf_8(data: bytes | None) -> None:
-    """Raise MessageRefused if bytes are not UTF-8, or if ``data`` is ``None``, because a stream cannot be checked."""
+    """Raise MessageRefused if ``data`` is not UTF-8, or if it is ``None``, which means a stream that cannot be checked."""
     if data is None:
         raise MessageRefused("a stream of format MQSTR needs ccsid=, the CCSID of its text: 1208 for UTF-8")
     try:
@@ -192,7 +192,7 @@ def abandonment(result: int, reason: str) -> Unsent:
 
 
 def check_stream(payload: object) -> None:
-    """Raise MessageRefused if a payload is not a stream of bytes, as far as this is visible before it is read."""
+    """Raise MessageRefused if a payload is not a stream of bytes, as far as this is visible before the payload is read."""
     if isinstance(payload, io.TextIOBase):
         raise MessageRefused("the payload is a text file. Open it in binary mode")
     if hasattr(payload, "read"):
@@ -235,7 +235,7 @@ def pieces(
         begun: the number of bytes that are committed already. They are skipped.
         text: whether the bytes are UTF-8 text, which is cut between characters.
 
-    Raises GroupUsage if the payload is shorter than its committed part, MessageRefused if a stream returns anything but bytes.
+    Raises GroupUsage if the payload is shorter than its committed part; MessageRefused if a stream returns anything but bytes.
     """
     parts = (
         _cut(payload, segment_bytes, begun, text)
@@ -267,7 +267,7 @@ def _cut(data: bytes, segment_bytes: int | None, begun: int, text: bool) -> Iter
 
 
 def _read(stream: Stream, segment_bytes: int | None, begun: int) -> Iterator[bytes]:
-    """Yield a stream's bytes from position ``begun``, ``segment_bytes`` at a time."""
+    """Yield a stream's bytes from position ``begun`` on, in pieces of ``segment_bytes`` bytes."""
     assert segment_bytes is not None
     buffer = bytearray()
     to_skip = begun

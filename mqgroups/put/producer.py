@@ -4,12 +4,12 @@ This class is the application's interface. ``putter.Putter`` puts the messages, 
 unit of work together with its status record.
 
 The last message of a group must be marked as the last when it is put, and only the end of the ``with`` block shows which message
-that is. So the producer always holds one message back: ``put`` puts the previous message. ``resume_from`` counts only committed
+that is. So the producer always holds one message back: each ``put`` puts the previous one. ``resume_from`` counts only committed
 messages. So after a crash the application puts the held-back message again, and the messages of the open unit of work.
 
-A stream, or a message longer than ``segment_bytes``, is put in segments. A unit of work can end between two segments, so a
-message of any length never needs more memory than a unit of work. Even the first segment must say whether its message is the
-group's last. So for a stream the application must give ``last``.
+A stream, or a message longer than ``segment_bytes``, is put in segments. A unit of work can end between two segments, so even a
+very long message needs no more memory than one unit of work. Even the first segment must say whether its message is the group's
+last. So for a stream the application must give ``last``.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class GroupProducer:
 
     @property
     def checkpoint(self) -> Any:
-        """The checkpoint of the last commit, in an interrupted or a complete group; ``None`` if none was set.
+        """The checkpoint that the last commit has stored, even if its group is complete; ``None`` if none was set.
 
         Raises:
             CommitOutcomeUnknown: the last commit had no answer, and its outcome cannot be found out on this connection.
-            MQGroupsError: finding out the outcome failed, after an interruption.
+            MQGroupsError: finding out the outcome of an interrupted commit failed.
         """
         if self._putter.work.has_to_find_out and not self._closed:
             with self._putter.turn:
@@ -84,15 +84,15 @@ class GroupProducer:
 
         The input of a name is put once. If the last named group that this producer completed has this name, the returned group is
         complete (``group.is_complete``). Its ``resume_from`` is the number of its messages, and it accepts no more messages. The
-        producer logs a warning, because another input under the same name would not be put. It does not know earlier names: for a
-        list of names, use ``remaining``. A group without a name is put again if the program restarts after the group's end.
+        producer logs a warning, because another input under the same name would not be put. The producer knows no earlier names.
+        For a list of names, use ``remaining``. A group without a name is put again if the program restarts after the group's end.
 
         Args:
             name: the name of the group's input, for example of a file, a request or a day. It is put as the property
                 ``mqgroups.Name``. Consumers have it as ``group.name``, and logs, spans and operators see it.
             properties: the group's properties. Its first message carries them, and a consumer has them as ``group.properties``,
                 even after a restart. Give values that identify the group, not values of this attempt, such as a time. A reader
-                without a message handle gets them as an MQRFH2 before the data (PROPCTL of its queue).
+                without a message handle gets them as an MQRFH2 in front of the data, if PROPCTL of its queue says so.
 
         Raises:
             Stopped: ``stop`` was called.
@@ -115,19 +115,19 @@ class GroupProducer:
             return self._group
 
     def remaining(self, names: Iterable[str]) -> Iterator[str]:
-        """Return an iterator over those ``names`` whose groups are not complete, in order.
+        """Return an iterator over those ``names`` whose groups are not complete, in the given order.
 
             for day in producer.remaining(days):
                 with producer.group(day) as group:
                     ...
 
         The iterator begins with the name of the interrupted group. If no group is interrupted, it begins after the last name that
-        this producer completed. If ``names`` contains neither, it begins with the first name. So give the names in the same order
-        at each start. New names can follow at the end.
+        this producer completed. If ``names`` contains neither of these two, it begins with the first name. So give the names in
+        the same order at each start. New names can follow at the end.
 
         Raises:
-            GroupUsage: the producer is closed; or a name is empty, or occurs twice; or the names have another order than before,
-                because the interrupted group comes before the completed one.
+            GroupUsage: the producer is closed; or a name is empty, or occurs twice; or the order of the names has changed,
+                so that the interrupted group's name precedes the completed group's.
             MQGroupsError: finding out what is committed failed.
         """
         listed = list(names)
@@ -174,9 +174,9 @@ class GroupProducer:
     def stop(self) -> None:
         """Stop this producer for good, at the next safe place. Any thread or signal handler can call this; it returns at once.
 
-        The application's next ``put`` commits the messages put before, puts nothing, and raises ``Stopped``. The next ``group``
+        The application's next ``put`` commits the earlier messages, puts nothing, and raises ``Stopped``. The next ``group``
         raises ``Stopped`` too. In a stream, each place between two segments is safe. A group whose last message was already given
-        to ``put`` is completed. On a wrapped connection, uncommitted messages are backed out instead.
+        to ``put`` is completed. On a wrapped connection, uncommitted messages are backed out instead of committed.
         """
         self._putter.work.stopping = True
 

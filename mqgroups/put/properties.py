@@ -19,7 +19,7 @@ NAME_OF_ITS_OWN = (
 def group_properties(name: str, properties: Mapping[str, PropertyValue] | None) -> Mapping[str, PropertyValue]:
     """Return the properties of a new group, including its name.
 
-    Raises MessageRefused if a property is invalid, or if all properties together are longer than a status record keeps.
+    Raises MessageRefused if a property is invalid, or if all properties together are too long for a status record.
     """
     given = dict(checked(properties or {}))
     if not isinstance(name, str):
@@ -45,7 +45,7 @@ def resumed_with(given: Mapping[str, PropertyValue], owner: Owner) -> GroupPrope
 
 
 def check_name(name: str, given: Mapping[str, PropertyValue], owner: Owner) -> None:
-    """Raise GroupUsage if a producer's interrupted group has, or may have, another name than the given one.
+    """Raise GroupUsage if a producer's interrupted group has, or may have, another name than ``name``.
 
     If the record was rebuilt without the group's first message, the group's name is unknown. Then a name is accepted only among
     the properties, not as the argument ``name``.
@@ -76,7 +76,7 @@ def _interrupted(owner: Owner) -> str:
 
 
 def passed_on(name: str) -> str:
-    """Return the name of an incoming group, which another program chose; empty if an outgoing group cannot have that name."""
+    """Return an incoming group's name, chosen by another program, if an outgoing group can have it too; else an empty text."""
     try:
         group_properties(name, None)
     except MessageRefused:
@@ -85,7 +85,7 @@ def passed_on(name: str) -> str:
 
 
 def done_with(given: Mapping[str, PropertyValue], owner: Owner) -> Done | None:
-    """Return the last completed group if it has the given name, else ``None``. Raises GroupUsage if its properties differ."""
+    """Return the last completed group if it has the given name, else ``None``. Raises GroupUsage if it has other properties."""
     done, name = owner.done, name_of(given)
     if done is None or not name or done.name != name:
         return None
@@ -108,7 +108,7 @@ def _differs(name: str, found: Mapping[str, Value], given: Mapping[str, Property
 def with_group_properties(
     group: Mapping[str, PropertyValue], message: Mapping[str, PropertyValue] | None
 ) -> Mapping[str, PropertyValue]:
-    """Return the properties of a group's first message: the group's and its own. Raises MessageRefused if two values differ."""
+    """Return the properties of a group's first message: the group's and its own. Raises MessageRefused if one has two values."""
     if not message:
         return group
     own = dict(checked(message))

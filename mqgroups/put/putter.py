@@ -60,7 +60,7 @@ class Putter:
 
     Attributes:
         settings: the producer's settings.
-        work, owner: the producer's units of work, and the part of them that belongs to its name.
+        work, owner: the producer's units of work, and the part of them that belongs to the producer's name.
         queue: the data queue, open for output.
         remembered: the properties, including the name, by which the status record remembers a complete group; empty if the group
             has no name, or if the record must not remember it.
@@ -155,7 +155,7 @@ class Putter:
             self.work.redo(error)
 
     def stop_if_asked(self) -> None:
-        """Commit the messages put before, and raise Stopped, if the application has called ``stop``."""
+        """If the application has called ``stop``, commit the earlier messages and raise Stopped."""
         # After an asynchronous put, the next message is still put, and synchronously, which proves the unit of work.
         if not self.work.stopping or not self._answers.last_came:
             return
@@ -253,10 +253,10 @@ class Putter:
         unit.data_bytes += len(data)
 
     def _put_otherwise(self, message: Unsent, error: MQIError, ends: bool, *, had_header: bool) -> None:
-        """Put a message again, in another way, after the queue manager refused it with ``error``.
+        """Put a message in another way, because the queue manager has refused it with ``error``.
 
         If its properties were refused, the message goes without trace context. If it was too long, its trace context goes in a
-        message handle. For any other refusal the error is raised, or that of an earlier asynchronous put that explains it.
+        message handle. After any other refusal ``error`` is raised, or the error of an earlier asynchronous put that caused it.
         """
         self._answers.explain(error)
         if had_header and error.reason in _TOO_LONG:
@@ -271,8 +271,8 @@ class Putter:
     def _arrived(self, message: Unsent, md: bytes, pmo: bytes, *, unanswered: bool) -> None:
         """Check the MQMD and MQPMO that MQPUT returned for a message, and move the position behind the message.
 
-        Raises QueueManagerChanged if the message went to another queue manager than the group's first message, ForeignSyncpoint
-        if it is not the group's next message.
+        Raises QueueManagerChanged if the message went to another queue manager than the group's first message, and
+        ForeignSyncpoint if it is not the group's next message.
         """
         data, kind, _, last, part = message
         run, whole = self._run, part is _WHOLE
@@ -301,9 +301,9 @@ class Putter:
             )
 
     def _misplaced(self, group_id: bytes, found: int) -> ForeignSyncpoint:
-        """Return the error for a message that got another number, offset or group than planned.
+        """Return the error for a message that has another number, offset or group than planned.
 
-        Raises MQIError instead if an earlier message was not put, which explains it.
+        Raises MQIError instead if an earlier message was not put, because this explains the difference.
         """
         self._answers.check()
         position = self.position
@@ -387,7 +387,7 @@ class Putter:
         self._run.go_to(self.owner.committed)
 
     def set_back(self) -> None:
-        """Set the position to that of the owner's record, after a commit or a backout."""
+        """After a commit or a backout, set the position to that of the owner's record."""
         self._descriptors.of_run.clear()
         self._stand_at_committed()
         if self.owner.committed.at_start:
@@ -403,7 +403,7 @@ class Putter:
         self._descriptors.of_run.clear()
 
     def back_out(self, why: BaseException | str | None) -> None:
-        """Back out to the last commit. If ``why`` is an error, add the position of that commit to its text."""
+        """Back out to the last commit. If ``why`` is an error, add the position of that commit to the error's text."""
         self._unsent.clear()
         try:
             self.work.back_out_after(why)
@@ -475,9 +475,9 @@ class Putter:
         self.set_back()
 
     def put_all(self, messages: Sequence[Unsent]) -> PendingCommit | None:
-        """Put messages in a unit of work that the getter commits. Return what that commit leaves for the outgoing group.
+        """Put messages in a unit of work that the getter commits. Return the outgoing group's part of the commit.
 
-        If the unit of work is redone, this is called again.
+        If the unit of work is redone, the getter calls this again.
         """
         if self.work.redoing:
             self._answers.redo()
@@ -502,13 +502,13 @@ class Putter:
         """Open the queue. For the rest of an interrupted group, open the instance that has the group's beginning.
 
         Otherwise MQOO_BIND_ON_GROUP might send the rest to another instance. The first put after a restart goes without logical
-        order, and such a put is workload-balanced as if not bound (IBM MQ, "MQOPEN and clusters").
+        order, and such a put is workload-balanced as if the handle were not bound (IBM MQ, "MQOPEN and clusters").
         """
         self._pinned = bool(self._destination.resolved[1]) and not self.owner.committed.at_start
         return self._destination.open_for_the_rest() if self._pinned else self._open_for_any_group()
 
     def close(self, *, delete_status: bool = False) -> None:
-        """Close both queues."""
+        """Close both queues. ``delete_status``: whether also to delete the status queue."""
         try:
             self.queue.close()
         finally:
@@ -523,7 +523,7 @@ def claimed_putter(
     open_queue: Callable[[], Queue] | None = None,
     owner_id: str | None = None,
 ) -> Putter:
-    """Return a putter that has its own units of work, and has claimed its name. Arguments and errors are as for ``Putter``."""
+    """Return a putter that has its own units of work and has claimed its name. Arguments and errors are those of ``Putter``."""
     work = UnitsOfWork(connection, settings.every)
     try:
         putter = Putter(connection, settings, keeper, work, open_queue=open_queue, owner_id=owner_id)
