@@ -121,7 +121,7 @@ MUTATIONS = (
         "    if found == after:\n        return CommitOutcome.COMMITTED\n", "",
         "tests/status/test_recovery.py -k 'every_commit and four'"),
     Mutation("a verdict is remembered when the connection is lost once more", "get/getter.py",
-        "        if committed is not None:\n            # Forget", "        if False:\n            # Forget",
+        "        if committed is not None:\n            # The unit", "        if False:\n            # The unit",
         "tests/status/test_recovery.py -k once_more"),
     Mutation("messages that were not committed are put again", "put/putter.py",
         "        last = len(self._unsent)\n", "        last = 0\n        self._unsent.clear()\n",
