@@ -68,7 +68,6 @@ class GroupStore:
         self._database.executescript(_TABLES)
 
     def _add(self, message: Browsed) -> None:
-        """Count a message of a group."""
         group_id = message.group_id
         found = self._counting.get(group_id)
         if found is None:
@@ -82,7 +81,6 @@ class GroupStore:
         found[1].add(message)
 
     def _write(self) -> None:
-        """Write the groups in memory to the database, and remove them from memory."""
         rows = ((seen, group_id, pickle.dumps(group)) for group_id, (seen, group) in self._counting.items())
         with self._database:
             self._database.executemany("REPLACE INTO tally VALUES (?, ?, ?)", rows)

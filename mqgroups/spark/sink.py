@@ -140,7 +140,6 @@ class _GroupWriter:
         return logs.fields(Place(options.connection.q_mgr_name), role="put", queue=options.queue)
 
     def _complete(self, written: Sequence[WriterCommitMessage | None], *, can_be_repeated: bool = True) -> None:
-        """Complete the batch that the tasks have written."""
         for batch in {each for each in written if isinstance(each, Batch)}:
             with lent(self._options.connection) as q_mgr:
                 complete_batch(

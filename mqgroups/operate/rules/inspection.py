@@ -235,8 +235,8 @@ class BrowsedInstance:
     open_output: int | None = None
     """How many handles are open for output; ``None`` if that could not be inquired."""
     hidden: int | None = None
-    """How many messages are in open units of work, put or got, before or after the queue was browsed, whichever is more. Only the
-    command server knows this; ``None`` if it could not be asked.
+    """The number of messages that open units of work have put or got: the larger of two counts, before and after browsing. Only
+    the command server knows this; ``None`` if it could not be asked.
     """
     threshold: int = 0
     """BOTHRESH; 0 if it is not set, or could not be inquired."""
