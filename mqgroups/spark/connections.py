@@ -28,7 +28,7 @@ from mqgroups.mqi.binding import load_binding
 from mqgroups.settings import Connecting
 from mqgroups.telemetry.settings import DEFAULT
 
-_CONN_NAME = "In Spark, the options mq.connectionNameList and mq.channel say it"
+_CONN_NAME = "In Spark, set the options mq.connectionNameList and mq.channel"
 _idle: dict[tuple[int, Connecting], list[Connection]] = {}
 
 

@@ -95,8 +95,8 @@ class QueueReserved(EnvironmentFailure):
 
     def __init__(self, queue: str, waited_s: float) -> None:
         super().__init__(
-            f"queue {queue} is still open for input by another application (2042) after {waited_s:g} s. Only one query may read "
-            "a queue: another query reads it, or the process of a failed query has not ended yet. Stop it, or wait; "
+            f"queue {queue} is still open for input by another application (2042) after {waited_s:g} s. Only one query can read "
+            "a queue. Another query reads it, or the process of a failed query still runs. Stop that query or process, or wait; "
             + to_copy("DISPLAY QSTATUS({}) TYPE(HANDLE) shows the holder", queue)
         )
         self.queue = queue
@@ -116,8 +116,8 @@ class GroupGone(EnvironmentFailure):
         planned = f"with {expected} messages" if expected else "as a complete group"
         super().__init__(
             f"{key} on queue {queue} was planned {planned}, but only {found} messages of it could be read. Messages "
-            "expired, or another application or an administrator removed them. They cannot be read again; the option "
-            "failOnDataLoss=false continues without them"
+            "expired, or another application or an administrator removed them. They cannot be read again. With the option "
+            "failOnDataLoss=false, the query continues without them"
         )
         self.queue = queue
         self.key = key
@@ -138,8 +138,8 @@ class AmbiguousGroup(EnvironmentFailure):
         super().__init__(
             f"queue {queue} holds two groups with the GroupId of {key}. Of the second one, message {msg_seq_number} does not "
             "follow the first message, so it may be one of the first group. Nothing was removed. Move the messages with that "
-            "GroupId to another queue (`mqgroups salvage move`), and restart the query with failOnDataLoss=false. Queue managers "
-            "make unique GroupIds; an application that sets its own has to do the same"
+            "GroupId to another queue (`mqgroups salvage move`), and restart the query with failOnDataLoss=false. An "
+            "application that sets GroupIds must make them unique, as queue managers do"
         )
         self.queue = queue
         self.key = key

@@ -47,8 +47,8 @@ _KNOWN = {
         "the driver and on each executor"
     ),
     "JAVA_GATEWAY_EXITED": (
-        "Spark's JVM did not start; standard error says why. Spark needs Java 17 or newer: that of JAVA_HOME, else the "
-        "java of the PATH. On Debian and Ubuntu: apt-get install openjdk-17-jre-headless"
+        "Spark's JVM did not start; standard error says why. Spark needs Java 17 or newer, from JAVA_HOME or else from "
+        "the PATH. On Debian and Ubuntu: apt-get install openjdk-17-jre-headless"
     ),
     r"CONCURRENT_QUERY|CONCURRENT_STREAM_LOG_UPDATE": (
         "another query uses the same checkpoint. Stop it, or use another checkpoint"

@@ -59,8 +59,8 @@ class ManifestQueue:
         except RecordRejected:
             return
         raise StatusQueueUnusable(
-            f"status queue {self.name} has a status record of {record.name}, so it is that of a sink or of another program. A "
-            "stream that is read needs one of its own: choose another one with the option statusQueue",
+            f"status queue {self.name} has a status record of {record.name}, so a sink or another program uses it. A "
+            "stream that is read needs its own status queue. Choose another queue with the option statusQueue",
             status_queue=self.name,
             found=record.name,
             expected="manifests",

@@ -268,10 +268,10 @@ class Manifests:
         return CheckpointUnusable(
             f"manifest {manifest}, which the query's checkpoint names, is not on status queue {name}"
             + (f" (found {found} of its {expected} parts)" if expected else "")
-            + ". It lists the groups of a micro-batch, so these could be read twice. Either the status queue was emptied, or the "
-            "checkpoint is older than the queue: restore the one or the other. If the groups on the data queue may be processed "
-            "again, start the query with a new checkpoint and a new output: up to two micro-batches that are in the old output "
-            "already are then read again. To leave a checkpoint that still works, run its query once with "
+            + ". Without this list of groups, a micro-batch could be read twice. Either the status queue was emptied, or the "
+            "checkpoint is older than the queue. Restore one of the two. If the groups on the data queue may be processed "
+            "again, start the query with a new checkpoint and a new output. Then up to two micro-batches that are already in the "
+            "old output are read again. To leave a checkpoint that still works, run its query once with "
             "trigger(availableNow=True) before: that removes what was processed",
             "missing",
             status_queue=name,
@@ -293,8 +293,8 @@ class Manifests:
                 return CheckpointUnusable(
                     f"Spark has finished the micro-batch of manifest {each}, but only {read} of its {manifest.bundles} "
                     f"partitions were read to their end: status queue {name} has no sign of the others. Its {len(manifest.keys)} "
-                    "groups stay on the data queue. If foreachBatch reads a part of its rows, or none, change it: it has to read "
-                    "them all, for example with count(). Otherwise the sink has passed over a micro-batch whose number it had "
+                    "groups stay on the data queue. If foreachBatch does not read all of its rows, change it so that it reads "
+                    "them, for example with count(). Otherwise the sink has skipped a micro-batch whose number it had "
                     "written before, because a new checkpoint begins at 0 again. Start the query with a new checkpoint and also "
                     "a new output folder (or another txnAppId, or another key for what foreachBatch has written)",
                     "not-read",

@@ -165,9 +165,9 @@ def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
     """Return the options of a write; raises SparkOptionError."""
     options = _parsed(given, use, SinkOptions)
     if not options.status_queue:
-        raise SparkOptionError("statusQueue", "it is required for a write: it keeps which groups are put")
+        raise SparkOptionError("statusQueue", "it is required for a write, because it stores which groups are put")
     if (options.txn_app_id is None) != (options.txn_version is None):
-        raise SparkOptionError("txnAppId", "it belongs together with txnVersion; give both or neither")
+        raise SparkOptionError("txnAppId", "give it together with txnVersion, or give neither")
     return options
 
 

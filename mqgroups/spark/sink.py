@@ -117,10 +117,10 @@ class _GroupWriter:
                         raise second_write(batch.sink, options.queue, batch.number)
                     if batch.query is not None and completed.query not in (None, batch.query):
                         raise BatchRefused(
-                            f"batches up to {completed.number} of txnAppId {batch.sink} count as written: status queue "
-                            f"{options.status_queue} says so of query {completed.query}, but this is query {batch.query}. A new "
-                            "checkpoint begins at batch 0 again. Nothing was put. Give another txnAppId, best one that has the "
-                            "query's id in it, and start the query again with the same checkpoint",
+                            f"batches up to {completed.number} of txnAppId {batch.sink} count as written: by status queue "
+                            f"{options.status_queue}, query {completed.query} wrote them, but this is query {batch.query}. A new "
+                            "checkpoint begins at batch 0 again. Nothing was put. Give another txnAppId that contains the "
+                            "query's id, and start the query again with the same checkpoint",
                             "another-query",
                         )
                     # No row is taken, so Spark computes only what is before a shuffle.

@@ -220,7 +220,7 @@ class _Rows:
             twice = compute.index(same, True).as_py()
             if twice >= 0:
                 raise WriteRefused(
-                    f"two rows{self._told(indices[twice].as_py())}: their order could be another one if the batch is repeated. "
+                    f"two rows{self._told(indices[twice].as_py())}: their order could change if the batch is repeated. "
                     "Order the rows of a group by a column without equal values (sequenceColumn)",
                     "row",
                 )

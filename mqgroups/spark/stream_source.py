@@ -204,7 +204,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
                 raise
             raise CheckpointUnusable(
                 f"the query's checkpoint is of queue {offset.queue}, and this source reads queue {self._options.queue}. Start "
-                "the query with its own queue, and several in the order of before, or with another checkpoint",
+                "the query with its own queue, or with another checkpoint. Keep the order of several queues",
                 "missing",
                 status_queue=error.status_queue or self._options.status_queue,
                 found=self._options.queue,
@@ -338,7 +338,7 @@ class ReaderWithoutLimits(GroupStreamReader):
 
     def _open(self, q_mgr: Connection) -> tuple[ReservedQueue, Manifests, Arrivals]:
         _log.warning(
-            "this Spark gives sources in Python no limit, as 4.2 does: trigger(availableNow=True) takes one micro-batch of "
+            "this Spark gives sources in Python no limit, unlike 4.2: trigger(availableNow=True) takes one micro-batch of "
             "maxGroupsPerTrigger groups, whose messages stay on the queue until the next run; the progress has no lag",
             extra=logs.fields(Place(self._options.connection.q_mgr_name), queue=self._options.queue),
         )

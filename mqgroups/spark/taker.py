@@ -199,8 +199,8 @@ class Taker:
         found = next(self._with_group_id(key), None)
         if found is not None and next(self._heads(key, mq.MQGMO_ALL_MSGS_AVAILABLE), None) is None:
             _log.warning(
-                "queue %s: %s was removed, but message %d with its GroupId is still there. It is a copy, or of another group "
-                "that is not complete. `mqgroups groups` shows it",
+                "queue %s: %s was removed, but message %d with its GroupId is still there. It is a copy, or belongs to another "
+                "group that is not complete. `mqgroups groups` shows it",
                 self._queue.name,
                 key.shown,
                 st.long_at(found[0], st.MD_MSG_SEQ_NUMBER),
