@@ -58,7 +58,7 @@ class _ConnectionOption(_SharedOption):
         if given is not None and self is options[0] and not ctx.resilient_parsing:
             unused = dict.fromkeys(each.variable for each in options if os.environ.get(each.variable))
             if unused:
-                complain(f"the command line says by {given.opts[0]} how to connect; not used: {', '.join(unused)}")
+                complain(f"the command line has {given.opts[0]}, so these are not used: {', '.join(unused)}")
         if given is not None and self.name not in opts:
             return self.get_default(ctx), ParameterSource.DEFAULT
         if given is None and self._has_secret():

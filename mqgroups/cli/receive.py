@@ -92,6 +92,6 @@ def receive(
                 say_file(output, str(received.path), received.reason, received.data_bytes, group_id=received.group_id)
             consumer.forget()
     if stopping.signal is not None:
-        complain(f"stopped by {stopping.signal.name}; the same command goes on")
+        complain(f"stopped by {stopping.signal.name}; the same command continues")
     if quarantined:
         sys.exit(ExitCode.FAILED)

@@ -100,10 +100,10 @@ def send(
         all_sent = True
     # A script that sends files may remove them afterwards, so it needs another exit code.
     if not all_sent and watch is None and stopping.signal is not None:
-        complain(f"stopped by {stopping.signal.name} before all files were sent; the same command goes on")
+        complain(f"stopped by {stopping.signal.name} before all files were sent; the same command continues")
         sys.exit(ExitCode.INTERRUPTED)
     if watch is not None and stopping.signal is not None:
-        complain(f"stopped by {stopping.signal.name}; the same command goes on")
+        complain(f"stopped by {stopping.signal.name}; the same command continues")
 
 
 def _looks(folder: Path, is_over: Callable[[], bool]) -> Iterator[Looks]:

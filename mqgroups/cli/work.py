@@ -146,10 +146,10 @@ def work(
     except MQIError as error:
         if not error.clears_up:
             raise
-        _log.warning("%s. The workers go on trying", error)
+        _log.warning("%s. The workers try again", error)
     with stop_on_signals(supervised) as stopping:
         in_order = supervised.run(http=http)
     if stopping.signal is not None:
-        complain(f"stopped by {stopping.signal.name}; the same command goes on")
+        complain(f"stopped by {stopping.signal.name}; the same command continues")
     if not in_order:
         sys.exit(ExitCode.FAILED)

@@ -50,7 +50,7 @@ _Q_MGR = "MAXUMSGS MAXMSGL DEADQ PLATFORM".split()
 
 # The authorities to ask the command server, on queues and on the queue manager.
 _ASK_AUTHORITIES = (("SYSTEM.ADMIN.COMMAND.QUEUE", "PUT"), ("SYSTEM.DEFAULT.MODEL.QUEUE", "DSP,GET"), ("", "DSP"))
-_WAITS = "its owner waits at its start; with an empty queue it would put or get its group again"
+_WAITS = "a start of its owner waits; if the queue is emptied, the owner puts or gets its group again"
 _WHY = dict.fromkeys((OwnerState.HIDDEN, OwnerState.LOST), _WAITS)
 _WHY[OwnerState.LEFT_OVER] = "its program ended without closing: no harm"
 
@@ -174,7 +174,7 @@ def _told_by_command_server(
     except ConnectionBroken:
         raise
     except MQIError as error:
-        why += ", nor who holds a status queue, and what units of work hide"
+        why += ", nor who has a status queue open, nor what units of work hide"
         yield Finding(about, Severity.UNSEEN, str(error), why, **_granted(principal, *_ASK_AUTHORITIES))
 
 
@@ -215,7 +215,7 @@ def _backout_queue(connection: Connection, name: str, of_queue: Facts, principal
         return
     if isinstance(problem, NotAuthorised):
         yield _not_inquired(
-            subject, problem, "whether it has messages, and may be put to, is not known", principal, name
+            subject, problem, "it is not known whether it has messages and can be put to", principal, name
         )
     yield from findings("QLOCAL", name, {**facts, **of_queue}, (Role.PUT,))
     if depth := facts.get("CURDEPTH"):

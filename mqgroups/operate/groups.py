@@ -268,7 +268,7 @@ def _browsed(connection: Connection, queue: str, on_progress: OnProgress, *, mus
             if before is not None:
                 after, unasked = hidden_messages(connection, local)
             if after is None:
-                why = f"the command server did not tell ({unasked})"
+                why = f"the command server did not answer ({unasked})"
                 instance.unseen.append(f"how many messages units of work hide: {why}")
             else:
                 instance.hidden = max(after, before or 0)

@@ -53,7 +53,7 @@ class SeenOwners:
         if not unknown:
             return SeenOwners(found, self.unseen)
         named = ", ".join(f"{each.name} ({each.state.value})" for each in unknown)
-        return SeenOwners(found, (*self.unseen, f"of which queue these owners are, for they show no record: {named}"))
+        return SeenOwners(found, (*self.unseen, f"the queues of these owners, because they show no record: {named}"))
 
     @property
     def _producers_seen(self) -> bool:
@@ -94,7 +94,7 @@ def seen_owners(connection: Connection, names: Collection[str] = (), status_queu
     try:
         listed |= {name for name in queue_names(connection, f"{_PREFIX}*") if name.startswith(USUAL)}
     except CommandRefused as error:
-        why = f"the command server did not tell ({error})"
+        why = f"the command server did not answer ({error})"
         unseen.append(f"status queues are not listed, only those that are named: {why}")
     is_listed = not unseen
     held: dict[str, tuple[Holder, ...]] = {}
@@ -104,7 +104,7 @@ def seen_owners(connection: Connection, names: Collection[str] = (), status_queu
             held |= {} if each.startswith(_PREFIX) else holders(connection, each)
     except CommandRefused as error:
         if not unseen:
-            unseen.append(f"who has status queues open is not shown: the command server did not tell ({error})")
+            unseen.append(f"who has status queues open is not shown: the command server did not answer ({error})")
     owners: list[SeenOwner] = []
     for name in sorted({*listed, *by_name, *status_queues}):
         owners += _owners_of(connection, name, held.get(name, ()), must_exist=name in status_queues)
@@ -137,7 +137,7 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         )
         if message is not None or state is not OwnerState.ACTIVE:
             break
-    unknown = f"whether a program has it open is not known: {unasked}" if unasked else ""
+    unknown = f"it is not known whether a program has it open: {unasked}" if unasked else ""
     if state is OwnerState.HIDDEN:
         state, unknown = lost_or_hidden(connection, look)
     of = message.record if message else next((each.record for each in look.messages), None)

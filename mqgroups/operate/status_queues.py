@@ -108,7 +108,7 @@ def lost_or_hidden(connection: Connection, seen: StatusQueueLook) -> tuple[Owner
                 state = OwnerState.LOST
         except (CommandRefused, NotAuthorised) as error:
             problem = str(error)
-    return state, f"whether a unit of work hides its record, or it is lost, is not known: {problem}" if problem else ""
+    return state, f"it is not known whether a unit of work hides its record or it is lost: {problem}" if problem else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
 """Finds the groups that arrive on a queue, at a cost that depends on the number of new groups.
 
-The browse cursor stays where it was. So a group at the end of the queue costs one MQGET, however deep the queue is. A group can
-also appear before the cursor, because its last message comes late, or because its messages are committed later than messages
-behind them. Only another *pass*, which reads every first message from the start of the queue, finds such a group. Each pass is
-followed by a pause that is four times as long as the pass, so passes take at most a fifth of the time. While no group arrives,
-the pause grows to four seconds.
+Between calls the browse cursor stays where it is. So a group at the end of the queue costs one MQGET, however deep the queue is.
+A group can also appear before the cursor, because its last message comes late, or because its messages are committed later than
+messages behind them. Only another *pass*, which reads every first message from the start of the queue, finds such a group. Each
+pass is followed by a pause that is four times as long as the pass, so passes take at most a fifth of the time. While no group
+arrives, the pause grows to four seconds.
 
 A group that does not fit into a micro-batch waits here for the next micro-batch. Applications may use a GroupId more than once.
 Then messages of one group could be mistaken for messages of another group with the same GroupId. So the second group is *held*
@@ -93,7 +93,7 @@ class Arrivals:
         self._is_closed = self._at_end = True
 
     def look_on(self, planning: Planning, most: int = _MOST_WAITING) -> Iterator[None]:
-        """Find groups until the end of the queue, or until ``most`` groups wait. Each group is one step. Raises MQIError."""
+        """Find groups until the end of the queue, or until ``most`` groups wait. Yields after each group. Raises MQIError."""
         if self._is_closed or len(self._waiting) >= most:
             return
         for head in self._walked():

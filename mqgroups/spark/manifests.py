@@ -87,8 +87,8 @@ class _Manifest:
     Attributes:
         groups: the groups of its micro-batch; ``None`` if they are no longer needed.
         bundles: the number of bundles. It stays the same if the micro-batch is repeated with another ``maxPartitions``.
-        keys: the keys of the groups that are not removed: of all groups, or of the missed groups.
-        since: when groups were missed, in seconds since 1970; 0 if none was missed.
+        keys: the keys of the groups that are not removed: of all groups, or of those that a removal did not find.
+        since: when a removal did not find groups, in seconds since 1970; 0 if it found all groups.
         hidden: the keys of groups whose beginning another process has got, so its unit of work may hide the beginning.
         names: the names of the keys.
     """
@@ -105,13 +105,13 @@ class _Manifest:
 
     @property
     def shares(self) -> list[list[Key]]:
-        """The keys of each bundle. Missed keys are in one bundle."""
+        """The keys of each bundle. The keys of groups that a removal did not find are in one bundle."""
         if self.groups is None:
             return [list(self.keys)]
         return [[planned.key for planned in bundle] for bundle in bundled(self.groups, self.bundles)]
 
     def is_due(self, now_s: int) -> bool:
-        """Whether none of its groups was missed, or the missed groups cannot reappear any more."""
+        """Whether the last removal found all groups, or the other groups cannot reappear any more."""
         return not self.since or now_s - self.since >= COMES_BACK_WITHIN_S
 
 
@@ -123,7 +123,7 @@ class _OnQueue:
         parts: the MsgIds of all messages except the mark.
         marks: the MsgIds of the mark.
         read: the groups of each part that was read.
-        since: when groups were missed, in seconds since 1970; 0 if none was missed.
+        since: when a removal did not find groups, in seconds since 1970; 0 if it found all groups.
         begun: the keys of the groups for which a note reports that the beginning is gone.
         seq: the number of its micro-batch; 0 if the status queue has no part.
     """
@@ -241,8 +241,8 @@ class Manifests:
     def to_remove(self, offset: Offset, now_s: int) -> dict[str, list[list[Key]]]:
         """Return the keys of the groups up to ``offset`` that tasks have read, in bundles, by manifest. Raises MQIError.
 
-        The result includes missed keys that cannot reappear any more. If this process dies during their removal, they can
-        reappear. So this method first puts a message for the next process, which reports that these keys are missed now.
+        The result includes groups that an earlier removal did not find, when they cannot reappear any more. If this process dies
+        during their removal, they can reappear. So it first puts a message with the present time for the next process.
         """
         found = {
             each: manifest.shares
@@ -258,7 +258,7 @@ class Manifests:
         return found
 
     def hidden(self, manifests: Iterable[str]) -> frozenset[Key]:
-        """Return the keys of groups whose beginning another process may hide. Missed groups are not among them."""
+        """Return the keys of groups whose beginning another process may hide, except groups that a removal did not find."""
         found = (self._manifests[each] for each in manifests)
         return frozenset(key for manifest in found if not manifest.since for key in manifest.hidden)
 
@@ -305,7 +305,7 @@ class Manifests:
         return None
 
     def removed(self, manifests: Sequence[str], missed: frozenset[Key], now_s: int) -> list[Key]:
-        """Mark the manifests whose groups were removed, and store which keys are missed. Returns all keys of the manifests.
+        """Mark manifests whose groups were removed, and remember which groups were not found (``missed``). Returns all keys.
 
         Raises MQIError. In this case the removal can be repeated.
         """

@@ -33,7 +33,7 @@ Note: TypeAlias = Callable[[Connection, Key], None]
 
 
 class Share:
-    """A part of the groups, which one remover removes, and how much of it is removed.
+    """Groups that one remover removes, and how much of them is removed.
 
     Attributes:
         left: the keys that are not known to be gone, and how much of each group was got in committed units of work.
@@ -104,7 +104,7 @@ class Share:
 
 
 class Removers:
-    """The removers of a queue. Only one thread calls the methods."""
+    """The threads that remove groups from a queue (*removers*). Only one other thread calls these methods."""
 
     def __init__(self, connect: Callable[[], Connection], name: str, most: int, every: int) -> None:
         """Prepare the removers. No connection is opened yet.

@@ -81,7 +81,7 @@ class Taker:
         self._queue = connection.open_queue(name, _OPEN_OPTIONS)
 
     def take(self, key: Key, got: GotSoFar, *, may_be_hidden: bool = False) -> Iterator[_Physical]:
-        """Get the physical messages of a group or the messages outside groups, in syncpoint. Earlier calls have got ``got``.
+        """Get the physical messages of a group or the messages outside groups, in syncpoint, after those in ``got``.
 
         If ``may_be_hidden``, a missing first message may reappear. Then the rest stays, unless ``got`` has messages.
         """

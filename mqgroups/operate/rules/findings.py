@@ -162,7 +162,7 @@ _DATA_QUEUE = (
 )
 _Q_MGR = (
     _Rule("TCPKEEP and RCVTIME", "PLATFORM", lambda platform: platform != _ZOS, "PLATFORM(%(PLATFORM)s)",
-          "with the defaults, z/OS may never notice that a client's host is lost, whatever HBINT is; they are not looked at",
+          "with the defaults, z/OS may never notice that a client's host is lost, whatever HBINT is; this is not checked",
           remedy="ALTER QMGR TCPKEEP(YES) RCVTTYPE(ADD) RCVTIME(60)", severity=Severity.UNSEEN),
     _Rule("MAXUMSGS", "MAXUMSGS", lambda most: most >= 1000, "MAXUMSGS(%(MAXUMSGS)s)",
           "units of work end after so many messages at most; more make it faster", "MAXUMSGS(10000)"),

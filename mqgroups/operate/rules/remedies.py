@@ -52,14 +52,14 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
     if owner.state is OwnerState.LOST or (owner.state is OwnerState.HIDDEN and around.at.hidden is None):
         return [
             *([to_copy("mqgroups doctor --queue {}", queue)] if queue != around.at.queue else []),
-            "if no group that is not complete is its own:",
+            "if none of the incomplete groups is its own:",
             *_wait_for_hidden(owner, around),
             _rebuild(around, owner.name, owner.role, queue, accept=_NOTHING),
         ]
     if owner.state is OwnerState.HIDDEN:
         return [
             "wait until its unit of work is backed out",
-            "if it stays hidden, for want of an authority it may not be seen that its record is lost:",
+            "if it stays hidden, its record may be lost, but this user may lack an authority to see this:",
             to_copy("mqgroups owners {}", owner.name),
         ]
     return [
@@ -91,7 +91,7 @@ def _start(owner: SeenOwner, around: Surroundings) -> str:
 
 def _run_again(owner: SeenOwner) -> str:
     queue = to_copy("{}", owner.status_queue)
-    return f"run the Spark query or job again whose sink has the status queue {queue}: it completes its batch"
+    return f"run the Spark query or job again that has the status queue {queue}: it completes its batch"
 
 
 def _clear(owner: SeenOwner) -> Iterator[str]:
@@ -324,7 +324,7 @@ def _again(judgement: Judgement) -> Iterator[str]:
         yield "for the program's owner: before the lines below, one start with complete_groups_only=True would get the rest"
         yield from _move(judgement)
         got = f"{{}} has got messages 1 to {consumer.record.msg_seq_number}"
-        yield to_copy(f"what is moved has to be put right by hand: {got}", consumer.name)
+        yield to_copy(f"the moved messages must be corrected by hand: {got}", consumer.name)
     else:
         yield from _moved(judgement)
 
@@ -336,7 +336,7 @@ def _put_gone(judgement: Judgement) -> Iterator[str]:
     start = _start(producer, judgement.around)
     if start.startswith("start pipe"):
         yield start
-        yield "if a program that keeps no record had not got them, what it puts has no beginning: it has to be put right by hand"
+        yield "if no program without a record has got them, the new messages lack their beginning: correct this by hand"
     else:
         yield "if a consumer, or a program that keeps no record, has got them:"
         yield start
@@ -387,7 +387,7 @@ def _silent(judgement: Judgement) -> Iterator[str]:
 
 # The remedy for each cause: sentences and conditions as they are printed, and functions for lines with names and numbers.
 _poison, _stalled = partial(_move, setting="poison"), partial(_move, setting="stalled")
-_TWICE = (_move, "what is moved has to be put right by hand")
+_TWICE = (_move, "the moved messages must be corrected by hand")
 _GAP = (_WAIT, "if the missing messages are nowhere:", _stalled)
 _NO_BEGINNING = (_WAIT, _lost_or_nowhere)
 # fmt: off

@@ -57,16 +57,16 @@ class Obstacle(Told):
           "again"))
     BEGUN = ("begun", ("The first messages are gone. If another program removed them, the last ones may be gone too, and would "
           "be put twice. If you know that a consumer got them in order, override this check"))
-    PIPE = ("pipe", ("A pipe commits both of its records together, so the consumer's is of another commit, as from a backup. "
-          "Clear its status queue, and rebuild both records from the messages"))
+    PIPE = ("pipe", ("A pipe commits both of its records together, so the consumer's record is from another commit, "
+          "for example in a backup. Clear its status queue, and rebuild both records from the messages"))
     IN_USE = ("in-use", ("Messages in uncommitted units of work are hidden. Stop the programs that use the queue, and try "
           "again; or, if no program that uses the queue works with this group, override this check"),
-          ("A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue is told how many messages are hidden; so "
-          "says DISPLAY QSTATUS, by UNCOM(NO), that there are none"))
-    OTHER_OWNERS = ("other-owners", ("If another producer or consumer has this group, it would be put or got twice, or torn in "
-          "two. Look at that status queue; if you know that no other owner has this group, override this check"),
-          ("A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE, and display and browse all status queues, is told; or name them "
-          "(--other-status-queue)"))
+          ("A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue can see how many messages are "
+          "hidden. DISPLAY QSTATUS shows UNCOM(NO) if there are none"))
+    OTHER_OWNERS = ("other-owners", ("If another producer or consumer has this group, it would be put or got twice, or divided. "
+          "Look at that status queue; if you know that no other owner has this group, override this check"),
+          ("A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE, and display and browse all status queues, can see this. Or name "
+          "the status queues (--other-status-queue)"))
     DEAD_LETTERS = ("dead-letters", ("A move keeps the header, and a consumer would get it as data. The dead-letter handler "
           "(runmqdlq, ACTION(RETRY)) removes it and puts the messages back. To move them with it, override this check"))
     # fmt: on
