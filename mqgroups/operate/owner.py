@@ -2,7 +2,7 @@
 
 This is for init steps, supervisors and operators. This module opens the status queue as the owner opens it, so the result is what
 a start would find. If the owner has the queue open, the queue can only be browsed. On request, a record that is no longer needed
-is removed. Nothing else is changed. This empties the status queue of an owner that is never started again.
+is removed. Nothing else is changed. Such a removal cleans up after an owner that is never started again.
 
 Not here: resuming a group. The next start of the owner does this.
 """

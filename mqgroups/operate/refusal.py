@@ -75,7 +75,7 @@ def check_not_owned(
     named: Collection[str],
     accepted: Collection[Obstacle],
 ) -> None:
-    """Check that no other owner's record names a group, or may name it: two owners would put or get the group twice.
+    """Check that no other owner's record names or may name a group, because two owners would put or get it twice.
 
     An existing record is never overridden. If a unit of work hides a record, or this user is not allowed to see whether the
     record is lost, the caller has to wait. A lost record is a doubt that can be overridden, because two owners with lost records

@@ -1,4 +1,4 @@
-"""The status queue of the stream source. This module browses and changes its messages, ``manifests.py`` decides which.
+"""The status queue of the stream source. This module browses and changes its messages, as ``manifests.py`` decides.
 
 The status queue is open on the connection that has reserved the data queue. If this connection is lost, ``ReservedQueue`` opens
 the data queue first. So a call is repeated only if the data queue is still reserved.

@@ -66,7 +66,7 @@ def put_sign(connection: Connection, status_queue: str, source: str, manifest: s
 
 
 def put_note(status_queue: str, source: str, manifest: str, bundle: int, connection: Connection, key: Key) -> None:
-    """Put the note that a group's beginning is gone, in syncpoint. It replaces the bundle's earlier note. Raises MQIError."""
+    """Put the note that a group's beginning is gone, in syncpoint, and delete the bundle's earlier note. Raises MQIError."""
     msg_id, data = note_of(manifest, bundle, key)
     correl_id = bytes.fromhex(source)
     queue = connection.open_queue(status_queue, _NOTE_OPEN_OPTIONS)

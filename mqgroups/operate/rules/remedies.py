@@ -102,7 +102,7 @@ def _clear(owner: SeenOwner) -> Iterator[str]:
 
 
 def _rebuild(around: Surroundings, name: str, role: str, queue: str, more: str = "", accept: str = "") -> str:
-    """Return the rebuild command. It accepts what it cannot check: hidden messages without a command server, or lost records."""
+    """Return the rebuild command, which overrides impossible checks: without a command server, or of another lost record."""
     doubts = [accept] if accept else []
     unasked = around.at.hidden is None
     if unasked:
@@ -173,7 +173,7 @@ def _moved(judgement: Judgement) -> Iterator[str]:
 def _move_line(
     around: Surroundings, queue: str, group_id: bytes, to: str = "", group: GroupInspection | None = None
 ) -> str:
-    """Return the move command. It accepts what it cannot check: hidden messages without a command server, or other records."""
+    """Return the move command, which overrides impossible checks: without a command server, or of records elsewhere."""
     accept = ""
     if around.at.hidden is None:
         accept = " --accept in-use --accept other-owners"
