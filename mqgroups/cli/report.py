@@ -80,7 +80,7 @@ class Report:
         if more := sum(1 for _ in rest) if total is None else total - len(shown):
             self.print(f"and {number(more, 'more row')}: -o json has all")
         if left_out:
-            self.print(f"not shown, because there is no room: {', '.join(left_out)}; -o json has all")
+            self.print(f"not shown (no room): {', '.join(left_out)}; -o json has all")
         return len(shown) + more
 
     def beginning(self, listing: Listing[Row], rows: Sequence[Row], most_lines: int, command: str) -> None:

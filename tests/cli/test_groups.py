@@ -220,9 +220,7 @@ def test_at_a_terminal_what_is_missing_and_by_whom_is_shown_and_what_is_left_out
     assert max(map(len, lines)) <= 80
     for title in ("GroupId", "state", "quiet", "missing", "put by", "msgs"):
         assert title in lines[0]
-    assert any(
-        line.startswith("not shown, because there is no room:") and line.endswith("; -o json has all") for line in lines
-    )
+    assert any(line.startswith("not shown (no room):") and line.endswith("; -o json has all") for line in lines)
     whole = groups().stdout.splitlines()
     assert A.hex() in whole[1]
     assert "not shown" not in " ".join(whole)
