@@ -119,7 +119,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
             self._remove(offset)
             if arrivals.wait_for_removal:
                 self._note_removed(wait=True)
-                # These are groups that were held because of the removed groups.
+                # Groups that were held because of the removed groups.
                 groups = self._groups_of(arrivals.found(manifests), limits)
         groups = groups or self._groups_of(arrivals.next_ones(manifests, self._options.poll_timeout_ms), limits)
         if not groups:
