@@ -131,8 +131,8 @@ class Damage:
 def damage(connection: Connection, name: str, user: str | None = None) -> Damage:
     """Browse a status queue that its owner cannot use. If ``user`` is given, only records of this user are valid.
 
-    If one valid record with its anchor is beside unreadable messages, only the unreadable ones are moved.
-    Otherwise nothing shows which record is the right one, so all messages are moved.
+    If one valid record with its anchor is beside unreadable messages, only the unreadable ones are moved. Otherwise nothing shows
+    which record is the right one, so all messages are moved.
     """
     seen = look_at(connection, name, partial(decoded_record, name), st.LONGEST_MESSAGE_BYTES)
     found = list(seen.messages)

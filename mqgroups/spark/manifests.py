@@ -154,7 +154,7 @@ class Manifests:
     # --- what is known
 
     def learn(self, offset: Offset) -> None:
-        """Read the manifests that an offset names from the status queue, unless this process knows them already.
+        """Read the manifests of an offset from the status queue, unless this process knows them already.
 
         Raises:
             CheckpointUnusable: a manifest is not on the status queue.

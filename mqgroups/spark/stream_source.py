@@ -135,9 +135,9 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Return the lag for the query's progress (``sources[0].latestOffset``). Spark calls this after each ``latestOffset``.
 
-        ``waiting`` and ``oldest`` are for complete groups that were found and are in no micro-batch: their number, and when the
-        oldest was put. ``incomplete``: when the first message on the queue was put, if its group is not complete. ``unfinished``:
-        the number of groups in micro-batches that are not removed. ``depth``: the number of all messages on the queue.
+        ``waiting``: the number of complete groups that were found and are in no micro-batch. ``oldest``: when the oldest of them
+        was put. ``incomplete``: when the first message on the queue was put, if its group is not complete. ``unfinished``: the
+        number of groups in micro-batches that are not removed. ``depth``: the number of all messages on the queue.
         """
         queue, manifests, arrivals = self._reserved()
         arrivals.look_for_one(manifests)
