@@ -1,4 +1,4 @@
-"""The command ``mqgroups adopt``: adopts records that were moved here from another queue manager, with their groups' messages."""
+"""The command ``mqgroups adopt``: adopts records that were moved here from another queue manager with their groups' messages."""
 
 from __future__ import annotations
 
@@ -44,10 +44,9 @@ def adopt(
     apply: bool,
     **connection: Any,
 ) -> None:
-    """Adopt records that were moved here, with the messages of their groups. A start refuses them until then.
+    """Adopt records that were moved here with the messages of their groups. A start refuses records that are not adopted.
 
-    NAME is that of a producer, a consumer, or both. Adopt before the programs start, and before a sink has a shared status queue
-    open.
+    NAME names a producer, a consumer, or both. Adopt before the programs start, and before a sink opens its shared status queue.
 
     \b
     Exit codes:

@@ -1,7 +1,7 @@
 """The command ``mqgroups check``: whether a producer or consumer may be started, as text or JSON, and as an exit code.
 
-It is meant to run before an application: as ``ExecStartPre=`` of a systemd unit, or in an init container. There exit code 0 must
-mean "start the application". So an interrupted group is not a failure, because the start resumes it.
+It is meant to run before an application, for example as ``ExecStartPre=`` of a systemd unit, or in an init container. There exit
+code 0 must mean "start the application". So an interrupted group is not a failure, because the start resumes it.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from mqgroups.queue_manager import QueueManager
 @click.option(
     "--queue",
     type=QUEUE,
-    help="The queue that it puts to or gets from, to compare with its status record. For a producer the queue is browsed, too.",
+    help="The program's queue, to compare with its status record. For a producer, the queue is also browsed.",
 )
 @click.option(
     "--accept",
     multiple=True,
     type=click.Choice(["no-record", "consumer"]),
-    help="no-record: groups on --queue without an end and without a record belong to other programs. consumer: what its record "
-    "says may stay unseen, if the queue has no message of the group.",
+    help="no-record: groups on --queue without an end and without a record belong to other programs. consumer: the consumer's "
+    "record need not be seen if the queue has no message of the group.",
 )
 @own_status_queue_option
 @output_option
@@ -61,22 +61,22 @@ def check(
     output: Output,
     **connection: Any,
 ) -> None:
-    """Say whether a producer or consumer may be started, and what its start would find on its status queue. Nothing is changed.
+    """Show whether a producer or consumer may be started, and what its start would find on its status queue. Nothing is changed.
 
-    With --queue, a producer must not start if its record contradicts the messages, or if the queue has a group without an end
-    that no record names: its record may be lost, and a start would put these messages a second time.
+    With --queue, a producer must not start if its record contradicts the messages. It also must not start if the queue has a
+    group without an end and without a record. The record may be lost, and a start would put these messages twice.
 
-    If --wait is given, an instance that is active is waited for, too.
+    If --wait is given, the command also waits until an active instance has ended.
 
     \b
     Exit codes:
-      0   the application may start; if a group is interrupted, that resumes it
+      0   the application may start, which resumes a group that is interrupted
       1   failed; or the status queue is in disarray, or messages could be put
           twice
-      3   with --queue: not seen whether messages could be put twice, or left
-          out
+      3   with --queue: it was not seen whether messages could be put twice or
+          omitted
       4   another instance of this name is active, or not gone yet
-      75  no queue manager answers, or something else that clears up by itself
+      75  no queue manager answers, or another temporary failure
     """
     if status_queue is not None and role is None:
         raise click.UsageError("--status-queue needs --role")
@@ -105,7 +105,7 @@ def check(
 def _contradictions(
     q_mgr: QueueManager, report: Report, status: SeenOwner, queue: str | None, accept: Sequence[str]
 ) -> Sequence[Finding]:
-    """Return why a start of this producer could put messages a second time, as far as the queue shows it; nothing without one."""
+    """Return the reasons on the queue why a start of this producer could put messages twice; empty if there are none."""
     if queue is None or status.role != "put" or status.state in AT_WORK:
         return ()
     own = status.status_queue
@@ -115,7 +115,7 @@ def _contradictions(
     if look.problem:
         _tell_unseen(report, queue, look.problem)
         return ()
-    # Without a message, only the consumer's record says how far the group is.
+    # Without a message, only the consumer's record has the position in the group.
     needs_consumer = any(not each.group.messages and each.consumer is None for each in look.of_owner)
     if (status.record is None and "no-record" not in accept and Cause.UNNAMED in look.first) or (
         look.unseen and needs_consumer and "consumer" not in accept
@@ -130,7 +130,7 @@ def _tell_unseen(report: Report, queue: str, why: str) -> None:
 
 
 def _show(report: Report, status: SeenOwner, contradictions: Sequence[Finding], *, is_compared: bool) -> None:
-    """Report the state of a status queue, and why the owner must not start although the status queue is in order."""
+    """Report the state of a status queue, and other reasons why the owner must not start."""
     if contradictions:
         report.found(ExitCode.FAILED)
     if status.state in AT_WORK:

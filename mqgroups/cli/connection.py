@@ -24,14 +24,14 @@ from mqgroups.queue_manager import QueueManager, connect
 from mqgroups.setting import Field, settings_of
 
 _METAVARS = {"conn_name": "HOST(PORT)", "ccdt_url": "URL", "key_repository": "FILE"}
-# Settings of a connection that commands do not have. MQSSLFIPS sets this one.
+# Settings of a connection that are not options of commands. The variable MQSSLFIPS sets ``fips``.
 _NO_OPTIONS = frozenset({"fips"})
-# A secret of the environment that is used only with the setting that it belongs to.
+# Secrets of the environment that are used only together with another setting.
 _ONLY_WITH = {"password": ["user"], "key_repository_password": ["key_repository"]}
 
 
 class _SharedOption(click.Option):
-    """An option of all commands that connect. ``--help-connection`` explains it, and each command names the first one only."""
+    """An option of all commands that connect. A command's help shows only the first one, ``--help-connection`` shows all."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         if ctx.command is explained:
@@ -42,13 +42,13 @@ class _SharedOption(click.Option):
 
 
 class _ConnectionOption(_SharedOption):
-    """An option of a connection. If the command line has one of them, none has its value from the environment.
+    """An option of a connection. If the command line has such an option, no such option takes its value from the environment.
 
-    So a password goes only to the address that it was given with.
+    So a password is sent only to the address with which it was given.
     """
 
     def __init__(self, flags: Sequence[str], *, variable: str, secret: str = "", **more: Any) -> None:
-        """``variable``: the environment variable with its value; for --NAME-env, the one that holds this ``secret``."""
+        """Make an option. ``variable``: the environment variable with its value, or with the ``secret`` of --NAME-env."""
         self.variable, self._secret = variable, secret
         super().__init__(flags, envvar=None if secret else variable, show_envvar=not secret, **more)
 
@@ -58,7 +58,7 @@ class _ConnectionOption(_SharedOption):
         if given is not None and self is options[0] and not ctx.resilient_parsing:
             unused = dict.fromkeys(each.variable for each in options if os.environ.get(each.variable))
             if unused:
-                complain(f"the command line says by {given.opts[0]} how to connect; not used: {', '.join(unused)}")
+                complain(f"the command line has {given.opts[0]}, so these are not used: {', '.join(unused)}")
         if given is not None and self.name not in opts:
             return self.get_default(ctx), ParameterSource.DEFAULT
         if given is None and self._has_secret():
@@ -66,7 +66,7 @@ class _ConnectionOption(_SharedOption):
         return super().consume_value(ctx, opts)
 
     def _has_secret(self) -> bool:
-        """Whether the environment holds the secret, and not the name of a file that does."""
+        """Whether the environment has the secret itself, and not the name of a file with the secret."""
         needed = [self.variable, *(_variable_of(each) for each in _ONLY_WITH.get(self._secret, ()))]
         return bool(self._secret) and all(map(os.environ.get, needed)) and not os.environ.get(f"{self.variable}_FILE")
 
@@ -97,7 +97,7 @@ def connection_options(wait_s: float = WAIT_S) -> Decorator:
 
 
 def _option(field: Field) -> Decorator:
-    # ``default=None`` would be a default, too.
+    # ``default=None`` would also count as a default.
     more: dict[str, Any] = {"default": "DEV.APP.SVRCONN"} if field.name == "channel" else {}
     text = field.first_sentence
     return click.option(
@@ -113,7 +113,7 @@ def _option(field: Field) -> Decorator:
 
 
 def _secret_options(field: Field) -> list[Decorator]:
-    """Return the options --NAME-env and --NAME-file: every user of the machine can read an argument of the command line."""
+    """Return the options --NAME-env and --NAME-file. There is no --NAME, because every user of the machine can see arguments."""
     name, what = field.name.replace("_", "-"), field.first_sentence.removesuffix(".")
     variable = _variable_of(field.name)
     return [
@@ -138,22 +138,22 @@ def _secret_options(field: Field) -> list[Decorator]:
 @click.command(add_help_option=False)
 @connection_options()
 def explained(**_: object) -> None:
-    """These options say how to connect.
+    """These options determine how to connect.
 
-    If the command line has one of them, not counting --wait, none comes from the environment: so a password goes only to the
-    address that it was given with.
+    If the command line has one of them, except --wait, no option takes its value from the environment. So a password is sent only
+    to the address with which it was given.
     """
 
 
 def parted(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a command's own options, and those of ``connection_options``."""
+    """Return a command's own options, and the options of ``connection_options``."""
     of_connection = {each.name for each in explained.params}
     own = {name: value for name, value in options.items() if name not in of_connection}
     return own, {name: value for name, value in options.items() if name in of_connection}
 
 
 def connect_arguments(**options: Any) -> dict[str, Any]:
-    """Return arguments of ``connect``, except how long it waits; ``options`` are those of ``connection_options``."""
+    """Return the arguments of ``connect`` from the options of ``connection_options``, except how long to wait."""
     options.pop("wait_s", None)
     for name in SECRETS:
         variable, file = options.pop(f"{name}_env"), options.pop(f"{name}_file")
@@ -169,7 +169,7 @@ def connect_arguments(**options: Any) -> dict[str, Any]:
 
 
 def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) -> QueueManager:
-    """Connect; ``options`` are those of ``connection_options``."""
+    """Connect with the options of ``connection_options``."""
     arguments = connect_arguments(**options) | {"connect_wait_s": 0}
     awaited, why, began_s = arguments["q_mgr_name"], "", time.monotonic()
     line = ProgressLine()
@@ -187,7 +187,7 @@ def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) 
         arguments |= {"reconnect_wait_s": 0, "sleep": sleep}
     until = retrying(Patience(options["wait_s"]), CONNECT_LATER, sleep, say, q_mgr_name=arguments["q_mgr_name"])
     q_mgr = until(connect, **arguments)
-    # From here on it sleeps only until another program closes a status queue.
+    # From now on ``sleep`` is only called to wait until another program closes a status queue.
     awaited, why, began_s = "the status queue", "", time.monotonic()
     if acts:
         say_where({**options, "q_mgr_name": q_mgr.q_mgr_name})
@@ -195,7 +195,7 @@ def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) 
 
 
 def say_where(options: Mapping[str, Any]) -> None:
-    """Say on standard error on which queue manager a command acts, and as which user."""
+    """Print to standard error on which queue manager a command acts, and as which user."""
     address = options["conn_name"] or options["ccdt_url"]
     who = "by a token" if options.get("token_env") or options.get("token_file") else "as the user of this process"
     who = f"as user {options['user']}" if options["user"] else who
@@ -204,7 +204,7 @@ def say_where(options: Mapping[str, Any]) -> None:
 
 @contextmanager
 def connected(report: Report, *, acts: bool = False, **options: Any) -> Iterator[QueueManager]:
-    """Connect for the ``with`` block, as ``open_q_mgr``. An error ends the report, with the error's exit code."""
+    """Connect for the ``with`` block, as ``open_q_mgr`` does. An error ends the report, with the error's exit code."""
     try:
         with open_q_mgr(acts=acts, **options) as q_mgr:
             yield q_mgr

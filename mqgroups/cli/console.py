@@ -1,4 +1,4 @@
-"""Prints errors, logs, tables, lists of commands, and how far a command is.
+"""Prints errors, logs, tables, lists of commands, and the progress of a command.
 
 rich is imported only when it is used, so that ``mqgroups --help`` stays fast.
 """
@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
     from mqgroups.cli.table import Listing, Output, Row
 
-# The widths of text and of tables for a file or a pipe, which has none of its own.
+# The widths of text and of tables for a file or a pipe, which has no width.
 _WIDTH, _WIDEST = 200, 10_000
-# How often a line of progress is printed without a terminal: a command that is quick prints none.
+# How often a line of progress is printed without a terminal. A quick command prints no such line.
 _EVERY_S = 10.0
-# The extras to install for a module that is missing.
+# The extras of this package to install if a module is missing.
 _EXTRAS = {"mqembedded": "ibmmq,demo"}
 
 
 def console(*, err: bool = False) -> Console:
-    """Return a rich console for coloured text and tables; without colours if the output is not a terminal."""
+    """Return a rich console for coloured text and tables, without colours if the output is not a terminal."""
     from rich.console import Console
 
     made = Console(stderr=err, highlight=False, soft_wrap=True)
@@ -45,10 +45,10 @@ def console(*, err: bool = False) -> Console:
 
 
 class Commands(click.Group):
-    """Commands whose help lists each with its whole first sentence; click would cut it.
+    """A group of commands whose help lists each command with its whole first sentence. click would cut off the sentence.
 
     Attributes:
-        sections: the titles of the list, with the names below each; empty for one list.
+        sections: the titles of the list, with the names of commands below each title; empty for one list without titles.
     """
 
     sections: ClassVar[Mapping[str, Sequence[str]]] = {}
@@ -63,7 +63,7 @@ class Commands(click.Group):
 
 
 def table_lines(listing: Listing[Row], rows: Sequence[Row]) -> tuple[list[str], list[str]]:
-    """Return the lines of a table, none without rows, and the columns that it has no room for."""
+    """Return the lines of a table, and the columns for which it has no room. Without rows there are no lines."""
     if not rows:
         return [], []
     shown = console()
@@ -76,13 +76,13 @@ def table_lines(listing: Listing[Row], rows: Sequence[Row]) -> tuple[list[str], 
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print text above a progress bar. Characters that the charset lacks are escaped, also if it is ASCII."""
-    # click.echo by itself keeps the output of before a bar, and replaces one for ASCII by one for UTF-8.
+    """Print text above a progress bar. Characters that the output's charset lacks are escaped, even if it is ASCII."""
+    # Without ``file``, click.echo would use the output from before the bar, and replace an ASCII output by a UTF-8 output.
     click.echo(text, file=sys.stderr if err else sys.stdout)
 
 
 def say_file(output: Output, file: str, result: str, data_bytes: int | None, **more: str) -> None:
-    """Print what became of a file; an empty result says that all is well."""
+    """Print what was done with a file. An empty ``result`` means that the file is in order."""
     text = f"{file}: {result}" if result else file
     if output == "json":
         text = json.dumps({"file": file, "result": result, "data_bytes": data_bytes, **more})
@@ -90,12 +90,12 @@ def say_file(output: Output, file: str, result: str, data_bytes: int | None, **m
 
 
 def complain(message: str) -> None:
-    """Print an error to standard error; names and reasons in it may be somebody else's."""
+    """Print an error to standard error. Its names and reasons may come from other programs, so they are made printable."""
     echo(wrapped(f"mqgroups: {printable(message)}", err=True), err=True)
 
 
 def wrapped(text: str, *, err: bool = False) -> str:
-    """Break the lines of a text at blanks where it is shown at a terminal, which would break them in the middle of words."""
+    """Break the lines of a text at blanks if it is shown at a terminal, which would break them in the middle of words."""
     target = console(err=err)
     if not target.is_terminal:
         return text
@@ -108,7 +108,7 @@ def wrapped(text: str, *, err: bool = False) -> str:
 
 
 def log() -> None:
-    """Log to standard error, in colours at a terminal, else a line each: warnings, and what this package waits for."""
+    """Log warnings, and what this package waits for, to standard error. A terminal gets colours, other outputs plain lines."""
     from rich.logging import RichHandler
 
     to = console(err=True)
@@ -123,7 +123,7 @@ def one_message() -> Iterator[None]:
     """End the command with one message and an exit code instead of a traceback.
 
     This is for errors that a user can correct: a package that is not installed, a file that cannot be read, and this package's
-    own errors, which say what to do. Any other exception is a bug and keeps its traceback.
+    own errors, which explain what to do. Any other exception is a bug and keeps its traceback.
     """
     try:
         yield
@@ -135,7 +135,7 @@ def one_message() -> Iterator[None]:
             raise
         complain(f"this command needs {missing}: pip install 'mqgroups[{extras}]'")
     except BrokenPipeError:
-        # The reader of the output has ended, such as head; click ends quietly.
+        # The reader of the output, such as head, has ended. click ends quietly.
         raise
     except OSError as error:
         said = error.strerror or str(error)
@@ -150,9 +150,9 @@ def one_message() -> Iterator[None]:
 
 
 class ProgressLine:
-    """Shows how far a command is, on standard error, in a ``with`` statement: a line that changes, and goes at the end.
+    """Shows the progress of a command on standard error, in a ``with`` statement: a line that changes, and disappears at the end.
 
-    Without a terminal it is a line now and then.
+    If standard error is not a terminal, it prints a new line from time to time.
     """
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ class ProgressLine:
         self._next_s = time.monotonic() + _EVERY_S
 
     def say(self, sentence: str, done: float | None = None, total: float | None = None) -> None:
-        """Show how far the command is; with a bar if ``total`` is known."""
+        """Show the progress in a sentence, with a bar if ``total`` is known."""
         if self._bar is not None:
             if not self._bar.tasks:
                 self._bar.add_task("")
@@ -183,7 +183,7 @@ class ProgressLine:
                 TextColumn("{task.description}", markup=False, table_column=Column(ratio=3, no_wrap=True)),
                 BarColumn(bar_width=None, table_column=Column(ratio=1)),
                 console=Console(stderr=True),
-                # What the command prints goes above the bar, but stays where it was sent if that is no terminal.
+                # At a terminal, the command's output appears above the bar. Otherwise the output is not changed.
                 redirect_stdout=sys.stdout.isatty(),
                 expand=True,
                 transient=True,

@@ -1,6 +1,6 @@
-"""The command ``mqgroups describe``: a producer or consumer in one look.
+"""The command ``mqgroups describe``: everything about one producer or consumer.
 
-Its cards, of a group or an owner with what mends it, are those of the page of ``watch``, too.
+It shows cards of groups and owners with their remedies. The page of ``watch`` shows the same cards.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from mqgroups.operate.rules.remedies import WANTED, owner_remedy, remedy
 from mqgroups.printable import LONGEST_NAME, brief, printable
 
 _LACKING = {OwnerState.LOST, OwnerState.HIDDEN, OwnerState.UNREADABLE, OwnerState.VERSION, OwnerState.UNSEEN}
-# States whose remedy no group says.
+# States whose remedy does not come from a group.
 _BY_THEMSELVES = DISARRAY | {OwnerState.LOST, OwnerState.HIDDEN}
 _UNKNOWN = "?"
 
@@ -44,13 +44,13 @@ _UNKNOWN = "?"
 @output_option
 @connection_options(LOOK_S)
 def describe(name: str, status_queues: Sequence[str], output: Output, **connection: Any) -> None:
-    """Show a producer or consumer in one look: its record, its group, which messages are there, and what to do.
+    """Show everything about a producer or consumer: its record, its group, the messages, and what to do. Nothing is changed.
 
     \b
     In the picture of a group
       -  is got    #  is on the queue    !  is missing    .  is not there yet
 
-    If its record is lost, the groups are shown that may be its own. Nothing is changed. Authorities are those of mqgroups groups.
+    If its record is lost, the command shows the groups that may belong to it. Authorities: see mqgroups groups.
 
     \b
     Exit codes:
@@ -108,7 +108,7 @@ def _print(report: Report, card: dict[str, Any]) -> None:
 
 
 def group_card(row: Judgement, at: datetime) -> dict[str, Any]:
-    """Return what is shown of a group, as texts; ``at``: when it was seen."""
+    """Return what is shown of a group, as texts. ``at``: when the group was seen."""
     group, cause, owners = row.group, row.cause, row.owners
     parts = bar(group, cause, owners)
     put_by = [each.name for each in owners if each.role == "put"] or list(group.put_by)
@@ -134,7 +134,7 @@ def group_card(row: Judgement, at: datetime) -> dict[str, Any]:
 
 
 def owner_card(owner: SeenOwner, owners: Sequence[SeenOwner], at: datetime, *, all_seen: bool) -> dict[str, Any]:
-    """Return what is shown of an owner, as texts; ``owners``: all that were seen; ``all_seen``: nothing was unseen."""
+    """Return what is shown of an owner, as texts. ``owners``: all owners that were seen. ``all_seen``: whether these are all."""
     texts = {column.header: printable(column.text(owner)) for column in owner_listing(at).columns}
     committed, ago = texts.pop("committed"), texts.pop("ago")
     texts = {"committed": committed and f"message {committed}, {ago} ago", **texts}

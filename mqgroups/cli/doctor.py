@@ -1,4 +1,4 @@
-"""The command ``mqgroups doctor``: from this machine to the messages on a queue, what is wrong and what mends it."""
+"""The command ``mqgroups doctor``: what is wrong, from this machine to the messages on a queue, and how to correct it."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ _LABEL = max(len(each.value) for each in Severity)
 
 
 @click.command()
-@click.option("--queue", type=QUEUE, help="A queue for groups, to check with its groups.")
-@click.option("--name", type=NAME, help="A producer or consumer, to check its status queue; needs --role.")
-@click.option("--role", type=click.Choice(["put", "get"]), help="What that program does.")
+@click.option("--queue", type=QUEUE, help="A queue for groups, which is checked with its groups.")
+@click.option("--name", type=NAME, help="A producer or consumer whose status queue is checked; needs --role.")
+@click.option("--role", type=click.Choice(["put", "get"]), help="Producer (put) or consumer (get).")
 @own_status_queue_option
 @click.option(
     "--output",
     "-o",
     type=click.Choice(["table", "json", "mqsc"]),
     default="table",
-    help="Text for people; JSON (docs/reference/json.md); or the MQSC that mends what was found, with the findings as comments.",
+    help="Text for people; JSON (docs/reference/json.md); or MQSC that corrects the findings, which are its comments.",
 )
 @connection_options(LOOK_S)
 def doctor(output: str, **options: Any) -> None:
     """Check an installation: this machine, the connection, queues and their attributes, records, groups.
 
-    Each finding says what was found, why it matters, and what mends it; the worst come first. Nothing is changed.
+    Each finding shows what was found, why it matters, and how to correct it. The worst findings come first. Nothing is changed.
 
-    To mend definitions, read what -o mqsc prints, as in: mqgroups doctor --queue ORDERS -o mqsc | runmqsc QM1
+    To correct definitions, first read the output of -o mqsc, then run: mqgroups doctor --queue ORDERS -o mqsc | runmqsc QM1
 
     \b
     Exit codes:
-      0  nothing is wrong, or there are warnings only
-      1  there are errors, or it failed; standard error says why
+      0  nothing is wrong, or there are only warnings
+      1  there are errors, or it failed; standard error shows why
       3  no errors were found, but not all could be seen
     """
     asked, connection = parted(options)
@@ -82,7 +82,7 @@ def doctor(output: str, **options: Any) -> None:
             examined = examine(q_mgr, **asked, channel=channel, principal=connection["user"], group=look.largest())
             told = {f"status queue {each}" for each in look.deals_with()}
             found += (each for each in examined if each.subject not in told)
-            # What is wrong with a status queue may be why a group lacks a record.
+            # A finding on a status queue may be the reason why a group lacks a record.
             found += look.findings() if queue is not None else ()
     except (MQIError, CommandRefused) as error:
         _show(report, found, output)
@@ -105,7 +105,7 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _show(report: Report, found: Sequence[Finding], output: str) -> None:
-    """Show the findings, the worst first; as text, those that are in order are only counted."""
+    """Show the findings, the worst first. As text, findings that are in order are only counted."""
     counts = Counter(each.severity for each in found)
     if counts[Severity.UNSEEN]:
         report.found(ExitCode.NOT_SEEN)
@@ -115,7 +115,7 @@ def _show(report: Report, found: Sequence[Finding], output: str) -> None:
     report.values["findings"] = [{**asdict(each), "severity": each.severity.value} for each in worst_first]
     said = tally("check", Severity, counts)
     if output == "mqsc":
-        # In the order in which they depend on each other.
+        # The commands are in the order in which they depend on each other.
         for each in found:
             _show_mqsc(report, each)
         said = f"* {said}"

@@ -1,4 +1,4 @@
-"""Groups and messages as rows: for ``mqgroups groups``, ``salvage`` and ``watch``."""
+"""Groups and messages as rows for ``mqgroups groups``, ``salvage`` and ``watch``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FLAGS = {MsgFlag.SEGMENT: "segment", MsgFlag.LAST_SEGMENT: "last segment", MsgF
 
 
 def group_listing(now: datetime, *, queues: bool = False) -> Listing[Judgement]:
-    """Return how groups are shown. ``now`` is compared with put times; ``queues``: there are several."""
+    """Return how groups are shown. ``now`` is compared with put times. ``queues``: whether there are several queues."""
     queue: Column[Judgement] = Column("queue", lambda row: row.queue)
     columns: tuple[Column[Judgement], ...] = (
         *([queue] if queues else []),
@@ -65,13 +65,13 @@ def _place(place: MessagePlace) -> str:
 
 
 def _last(group: GroupInspection) -> str:
-    """Return the last message there, and the group's last message if that is another one."""
+    """Return the number of the last message on the queue, and of the group's last message if it is another one."""
     behind = f" of {group.last}" if group.last and group.last != group.last_msg_seq_number else ""
     return _before(group.end) + behind
 
 
 def _before(end: MessagePlace) -> str:
-    """Return the last message before a place, and how many of its bytes if only a part is before it."""
+    """Return the number of the last message before a place. If only a part of it is before the place, add the number of bytes."""
     return f"{end.msg_seq_number - (end.offset == 0)}{_bytes(end)}"
 
 
@@ -80,7 +80,7 @@ def _bytes(place: MessagePlace) -> str:
 
 
 def listed_values(row: Judgement, now: datetime) -> dict[str, Any]:
-    """Return a group with its state and owners, for JSON."""
+    """Return a group with its state and its owners, for JSON."""
     group = row.group
     return {
         "q_mgr_name": row.around.at.q_mgr_name,
@@ -127,7 +127,7 @@ MESSAGES: Listing[Browsed] = Listing(
 
 
 def dumped(data: bytes) -> Iterator[str]:
-    """Yield lines of 16 bytes, in digits and in ASCII."""
+    """Yield a line for each 16 bytes, in hexadecimal digits and in ASCII."""
     for at in range(0, len(data), 16):
         line = data[at : at + 16]
         text = "".join(chr(each) if 32 <= each < 127 else "." for each in line)
@@ -135,7 +135,7 @@ def dumped(data: bytes) -> Iterator[str]:
 
 
 def _flags(message: Browsed) -> Iterator[str]:
-    """Yield what the flags of a message say of its place."""
+    """Yield what the flags of a message mean for its place in the group."""
     yield from (name for flag, name in _FLAGS.items() if message.msg_flags & flag)
     if message.abandons:
         yield "abandons the group"

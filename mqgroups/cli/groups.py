@@ -1,4 +1,4 @@
-"""The command ``mqgroups groups``: which groups are on queues, how complete, whose, and since when nothing happens."""
+"""The command ``mqgroups groups``: the groups on queues, how complete they are, whose, and how long they have been quiet."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ _STATES = {state.value.replace(" ", "-"): state for state in GroupState}
 # In JSON.
 _OF_INSTANCE = "q_mgr_name queue depth messages others open_input open_output hidden unseen"
 _WHOLE_ID = 2 * GROUP_ID_LENGTH
-# Of the data of a message.
+# The maximum number of bytes that are shown of a message's data.
 _MOST_SHOWN_BYTES = 256
 
 
 @states_told(GroupState)
 @click.command()
-@click.option("--queue", type=QUEUE, help="A local queue, or an alias of one. Default: all that status records name.")
+@click.option("--queue", type=QUEUE, help="A local queue or an alias. Default: all queues that status records name.")
 @click.option(
     "--only",
     multiple=True,
     type=click.Choice([*_STATES, _INCOMPLETE]),
     metavar="STATE",
-    help=f"Only groups in this state, such as no-beginning; or {_INCOMPLETE}, which is all but complete; may be repeated.",
+    help=f"Only groups in this state, such as no-beginning; {_INCOMPLETE}: all states except complete; may be repeated.",
 )
-@click.option("--sort", "order", type=click.Choice(get_args(Order)), default="danger", help="What comes first.")
+@click.option("--sort", "order", type=click.Choice(get_args(Order)), default="danger", help="Which groups come first.")
 @click.option(
     "--group",
     "some_id",
     metavar="GROUPID",
-    help="Show the messages of this group; its first or last digits are enough, or the beginning of its text.",
+    help="Show the messages of this group. Give first or last digits of the GroupId, or the beginning of its text.",
 )
 @click.option(
     "--message",
@@ -76,16 +76,17 @@ def groups(
     output: Output,
     **connection: Any,
 ) -> None:
-    """Show the groups on a queue, or on all queues: how complete, whose, and since when nothing has happened.
+    """Show the groups on a queue, or on all queues: how complete they are, whose they are, and since when nothing has happened.
 
-    What needs attention comes first, with groups that only records name, because none of their messages is on the queue. Queues
-    are browsed, and nothing is changed. Messages in uncommitted units of work are not visible to anybody. Names are the property
-    mqgroups.Name of first messages, or are in status records; they are looked up for 1000 groups, at most 10 seconds.
+    Groups that need attention come first. They include groups that only records name, because none of their messages is on the
+    queue. Queues are browsed, and nothing is changed. No program can see messages in uncommitted units of work. A group's name is
+    the property mqgroups.Name of its first message, or comes from a status record. Names are shown for at most 1000 groups, and
+    searched for at most 10 seconds.
 
     STATES
 
-    Authorities: CONNECT and INQ on the queue manager, BROWSE and INQ on the queue. Status queues need BROWSE and INQ; to
-    find them, the command server is asked. What cannot be seen for want of an authority is named.
+    Authorities: CONNECT and INQ on the queue manager, BROWSE and INQ on the queue and on the status queues. The command server
+    lists the status queues. The output names what could not be seen, and the authority that was missing.
 
     \b
     Exit codes:
@@ -118,7 +119,7 @@ def groups(
         states |= set(GroupState) - {GroupState.COMPLETE} if _INCOMPLETE in only else set()
 
         def wanted(each: Judgement) -> bool:
-            # Of a group without messages that is in order, there is nothing to show.
+            # A group without messages that is in order has nothing to show.
             is_there = each.group.messages or each.cause.severity is not Severity.OK
             return bool(is_there) and (not only or each.cause.state in states)
 
@@ -143,12 +144,12 @@ def browsed(q_mgr: QueueManager, queue: str) -> GroupList:
 
 
 def _the_id(q_mgr: QueueManager, queue: str, some_id: str) -> bytes:
-    """Return the one GroupId on the queue that goes by these digits or this text."""
+    """Return the only GroupId on the queue that these digits or this text match."""
     if len(some_id) == _WHOLE_ID and not some_id.lower().strip("0123456789abcdef"):
         return bytes.fromhex(some_id)
     with browsed(q_mgr, queue) as found:
         ids = {each.group_id for each in found.inspections() if some_id and goes_by(each.group_id, some_id)}
-    # A text may be the beginning of another one.
+    # A text may be the beginning of another text.
     ids = {each for each in ids if text_of_id(each) == some_id} or ids
     if len(ids) != 1:
         seen = ", ".join(f"{each.hex()} {text_of_id(each)}".rstrip() for each in sorted(ids)[:5])

@@ -1,7 +1,7 @@
 """The command ``mqgroups`` and its subcommands.
 
-Each command, or each family of commands, has a module, which is imported when it is needed. All of them share the modules for
-options (``connection.py``, ``options.py``), output (``report.py``, ``console.py``) and exit codes (``exit_codes.py``). Each turns
+Each command or family of commands has a module, which is imported when it is needed. The commands share modules for options
+(``connection.py``, ``options.py``), output (``report.py``, ``console.py``) and exit codes (``exit_codes.py``). Each command turns
 an error into one message and an exit code.
 """
 
@@ -20,12 +20,12 @@ from mqgroups.cli.exit_codes import ExitCode
 
 
 class _Main(Commands):
-    """The command; Ctrl-C, and files that cannot be used, end it with one sentence instead of a traceback.
+    """The command ``mqgroups``. If Ctrl-C or an unusable file ends it, it prints one sentence instead of a traceback.
 
-    It imports the module of a command when that command is asked for. All of them together take twice as long as one.
+    It imports the module of a command only when the command is used. To import all of them takes twice as long as one.
     """
 
-    # By who uses them; each command is in a module of its name.
+    # The commands by their users. Each command is in a module with its name.
     sections: ClassVar = {
         "Operating: what is there, and what is wrong": ("doctor", "groups", "owners", "describe", "watch"),
         "Operating: before a start, and repairs": ("check", "adopt", "salvage"),
@@ -44,7 +44,7 @@ class _Main(Commands):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            # Until here, Ctrl-C ended a process that was started as mqgroups_command.py says.
+            # Up to now, Ctrl-C ended a process that ``mqgroups_command.py`` has started.
             if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
             with one_message():
@@ -81,13 +81,13 @@ def main() -> None:
     """IBM MQ message groups that span several units of work.
 
     \b
-    Exit codes, if a command's help says no more:
+    Exit codes, if a command's help shows no others:
       0    done
-      1    failed, or something needs an operator: the output says what
+      1    failed, or something needs an operator; the output shows what
       2    the command line is wrong
-      75   failed, but that clears up by itself, as if no queue manager answers
+      75   temporary failure, for example if no queue manager answers
       130  ended with Ctrl-C, or with SIGTERM before all was done
     """
-    # Names come from messages, and the locale may not have their characters.
+    # Names come from messages, and may have characters that the locale lacks.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -34,20 +34,20 @@ def _users(_context: click.Context, _parameter: click.Parameter, values: Sequenc
 @click.argument("part", type=click.Choice(["status", "roles", "spark", "all", "development"]), default="all")
 @click.option("--queue", default="ORDERS", type=QUEUE, help="The queue for groups.")
 @click.option("--target", default="INVOICES", type=QUEUE, help="The queue that a pipe puts to.")
-@click.option("--name", type=NAME, help="A producer or consumer, for its status queues and those who look at them.")
+@click.option("--name", type=NAME, help="A producer or consumer; adds its status queues and their authorities.")
 @click.option(
     "--role-user",
     "users",
     multiple=True,
     callback=_users,
     **pair("ROLE=USER"),
-    help="The user of a role, such as loader=alice; only these roles are printed then; may be repeated.",
+    help="The user of a role, such as loader=alice. Only roles with a user are printed then; may be repeated.",
 )
 @click.option(
-    "--ask", is_flag=True, help="Also the authorities to ask the command server, for the roles that can use it."
+    "--ask", is_flag=True, help="Add the authorities to ask the command server, for the roles that can use it."
 )
 def mqsc(part: Part, queue: str, target: str, name: str | None, users: dict[str, str], ask: bool) -> None:
-    """Print the MQSC definitions that an installation needs, for your names.
+    """Print the MQSC definitions that an installation needs, with your names.
 
     \b
     Parts:
@@ -58,7 +58,7 @@ def mqsc(part: Part, queue: str, target: str, name: str | None, users: dict[str,
       development
               the queues of the examples; one user may do everything
 
-    Pipe the output into runmqsc, as in: mqgroups mqsc status --queue PAYMENTS | runmqsc QM1
+    Pipe the output into runmqsc, for example: mqgroups mqsc status --queue PAYMENTS | runmqsc QM1
     """
     names = Names(queue, target, name or "", users, ask)
     for line in as_text(_definitions(part, names)):
@@ -77,5 +77,4 @@ def _definitions(part: Part, names: Names) -> list[MQSCCommand]:
 
 
 def _templates() -> tuple[str, str]:
-    """Return the package's MQSC: the queues, and the authorities of each role."""
     return DEVELOPMENT_MQSC.read_text(encoding="utf-8"), ROLES_MQSC.read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ Decorator = Callable[[Command], Command]
 
 
 def checked(metavar: str, check: Callable[[Any], object], read: Callable[[str], Any] = str) -> Callable[[str], Any]:
-    """Return an option's type. It refuses what a check of settings refuses, with the option's name, before connecting."""
+    """Return an option's type that applies a check of settings. It reports an error with the option's name, before connecting."""
 
     def convert(text: str) -> Any:
         value = read(text)
@@ -33,7 +33,7 @@ def checked(metavar: str, check: Callable[[Any], object], read: Callable[[str], 
             raise click.BadParameter(str(error)) from error
         return value
 
-    # click's name of the type.
+    # click shows this name of the type.
     convert.__name__ = metavar
     return convert
 
@@ -42,9 +42,9 @@ NAME = checked("NAME", checked_name)
 QUEUE = checked("QUEUE", partial(checked_queue_name, "queue"))
 SECONDS = checked("SECONDS", partial(checked_seconds, "it"), click.FLOAT)
 EXISTING_DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
-# How long a command waits by default, and one that only looks, seconds: who looks wants to know that the queue manager is away.
+# How many seconds a command waits by default. A command that only looks waits less, to report soon that no queue manager answers.
 WAIT_S, LOOK_S = 30.0, 5.0
-# How long nothing may happen in an incomplete group before it counts as stalled.
+# If nothing happens in an incomplete group for this time, the group counts as stalled.
 STALLED_AFTER = timedelta(minutes=5)
 # When ``send`` and ``receive`` commit.
 FILES_EVERY = Every(messages=1000, bytes=16 << 20, seconds=LONGEST_S)
@@ -56,7 +56,7 @@ def combined(options: Sequence[Decorator]) -> Decorator:
 
 
 def setting_options(settings: type[Settings], *names: str) -> Decorator:
-    """Return a decorator that adds an option for each of these fields, made of the field; the argument has its name."""
+    """Return a decorator that adds an option for each of these fields. The command's argument has the name of the field."""
     known = {each.name: each for each in settings_of(settings)}
     return combined([_option(known[name]) for name in names])
 
@@ -76,13 +76,13 @@ def _option(field: Field) -> Decorator:
         what = field.name.rpartition("_")[2].removesuffix("s").upper()
         more = {"multiple": True, "type": checked(what, lambda value: field.check_value([value]))}
         text = f"{text.removesuffix('.')}; may be repeated."
-    # --group-wait for group_wait_s; and --record-user for record_users, each of which is given by itself.
+    # The option for group_wait_s is --group-wait. The option for record_users is --record-user, which is repeated for each user.
     flag = f"--{re.sub('_s$' if not more.get('multiple') else 's$', '', field.name).replace('_', '-')}"
     return click.option(flag, field.name, default=field.default, help=text[:1].upper() + text[1:], **more)
 
 
 def host_and_port(value: str) -> tuple[str, int]:
-    """Return host and port of ``HOST:PORT``."""
+    """Split ``HOST:PORT`` into host and port."""
     host, _, port = value.rpartition(":")
     host = host.strip("[]")
     if not host or not (port.isascii() and port.isdigit()) or len(port) > 5 or int(port) > 65535:
@@ -91,7 +91,7 @@ def host_and_port(value: str) -> tuple[str, int]:
 
 
 def pair(form: str) -> dict[str, Any]:
-    """Return type and metavar of an option that has two texts, as in OLD=NEW."""
+    """Return the type and the metavar of an option that consists of two texts, such as OLD=NEW."""
 
     def read(value: str) -> tuple[str, str]:
         first, _, second = value.partition("=")
@@ -109,7 +109,7 @@ output_option = click.option(
     default="table",
     help="Text for people, or JSON (docs/reference/json.md).",
 )
-apply_option = click.option("--apply", is_flag=True, help="Do it. Without it, the command says what it would do.")
+apply_option = click.option("--apply", is_flag=True, help="Do it. Without --apply, the command shows what it would do.")
 name_option = click.option("--name", required=True, type=NAME, help="The name of the producer or consumer.")
 own_status_queue_option = click.option(
     "--status-queue", type=QUEUE, help="Its status queue. Default: MQGROUPS.PUT.NAME or MQGROUPS.GET.NAME."
@@ -119,12 +119,12 @@ status_queues_option = click.option(
     "status_queues",
     multiple=True,
     type=QUEUE,
-    help="A status queue to look at besides those that the command server lists; may be repeated.",
+    help="A status queue that the command server does not list; may be repeated.",
 )
 
 
 def states_told(states: Iterable[Any]) -> Callable[[click.Command], click.Command]:
-    """Return a decorator that puts a list of states, and what they mean, in the place of STATES in a command's help."""
+    """Return a decorator that replaces STATES in a command's help by a list of the states and their meanings."""
 
     def told(command: click.Command) -> click.Command:
         lines = [line for each in states for line in _state_lines(each.value, each.means)]

@@ -1,4 +1,4 @@
-"""The command ``mqgroups owners``: every producer and consumer with a status queue, and what it does."""
+"""The command ``mqgroups owners``: all producers and consumers with a status queue, and what they do."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def owners(
     output: Output,
     **connection: Any,
 ) -> None:
-    """Show the producers and consumers that have a status queue, or those of these NAMEs: what they do, and how far they are.
+    """Show the producers and consumers that have a status queue, or only these NAMEs: what they do, and how far they are.
 
-    Those that need somebody come first. Status queues are browsed, so running programs are not disturbed. The command server
-    lists the status queues MQGROUPS.PUT.*, .GET.* and .SHARED.*, and says who has them open. Without it, give NAMEs or
-    --status-queue.
+    Owners that need an operator come first. Status queues are only browsed, so running programs are not disturbed. The command
+    server lists the status queues MQGROUPS.PUT.*, .GET.* and .SHARED.*, and who has them open. Without the command server, give
+    NAMEs or --status-queue.
 
     STATES
 
@@ -84,12 +84,12 @@ def owners(
 
 
 def by_need(owners: Sequence[SeenOwner]) -> list[SeenOwner]:
-    """Return owners in the order in which they need somebody."""
+    """Return the owners, sorted by how much they need an operator."""
     return sorted(owners, key=lambda each: [*OwnerState].index(each.state))
 
 
 def summary(found: Sequence[SeenOwner]) -> str:
-    """Return how many owners there are, by state."""
+    """Return the number of owners, by state."""
     return tally("owner", OwnerState, Counter(each.state for each in found))
 
 
@@ -138,7 +138,7 @@ def _problem(row: SeenOwner) -> str:
 
 
 def owner_values(row: SeenOwner) -> dict[str, Any]:
-    """Return an owner, for JSON."""
+    """Return the JSON values of an owner."""
     return {
         **picked(row, "role name status_queue group_name put_by leftovers unreadable problem"),
         "state": row.state.value,

@@ -1,4 +1,4 @@
-"""The command ``mqgroups receive``: makes files of message groups, each exactly once."""
+"""The command ``mqgroups receive``: makes a file of each message group, exactly once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mqgroups.stopping import stop_on_signals
 
 @click.command()
 @click.option("--queue", required=True, type=QUEUE, help="The queue to get the groups from.")
-@click.option("--name", required=True, type=NAME, help="The receiver's name, with a status queue of its own.")
+@click.option("--name", required=True, type=NAME, help="The receiver's name. Each name has its own status queue.")
 @click.option(
     "--into",
     type=EXISTING_DIRECTORY,
@@ -33,14 +33,14 @@ from mqgroups.stopping import stop_on_signals
     "--idle",
     "idle_s",
     type=SECONDS,
-    help="End when no file has come for so long. Default: wait until SIGTERM or Ctrl-C.",
+    help="End when no file has come for this time. Default: wait until SIGTERM or Ctrl-C.",
 )
 @click.option(
     "--max-bytes",
     type=click.IntRange(min=1),
     default=sys.maxsize,
     show_default=False,
-    help="Put a longer file in quarantine, cut. Default: no limit.",
+    help="Cut off longer files, and put them in quarantine. Default: no limit.",
 )
 @setting_options(Consuming, "complete_groups_only", "record_users")
 @output_option
@@ -58,16 +58,16 @@ def receive(
 ) -> None:
     """Receive files that `mqgroups send` or IBM MQ Managed File Transfer has put as message groups.
 
-    A file is written under a hidden name, compared with the length and the SHA-256 that were sent, and renamed when its group is
-    committed. A file that is not as it was sent, or was not sent to its end, goes to DIR/quarantine, next to a file with the
-    reason. If the command ends in the middle of a file, the same command goes on where it was. Memory does not depend on the
-    length of a file.
+    A file is written under a hidden name, and compared with the length and the SHA-256 that were sent. It is renamed when its
+    group is committed. A file that differs from what was sent, or was not sent to its end, goes to DIR/quarantine with a file
+    that has the reason. If the command ends in the middle of a file, the same command continues there. Memory does not depend on
+    the length of a file.
 
     \b
     Exit codes:
-      0   done, or stopped by SIGTERM or Ctrl-C, and the next start goes on
+      0   done, or stopped by SIGTERM or Ctrl-C; the next start continues
       1   failed, or a file went to quarantine
-      75  failed, but that clears up by itself; the same command goes on
+      75  temporary failure; the same command continues
     """
     log()
     quarantined = False
@@ -92,6 +92,6 @@ def receive(
                 say_file(output, str(received.path), received.reason, received.data_bytes, group_id=received.group_id)
             consumer.forget()
     if stopping.signal is not None:
-        complain(f"stopped by {stopping.signal.name}; the same command goes on")
+        complain(f"stopped by {stopping.signal.name}; the same command continues")
     if quarantined:
         sys.exit(ExitCode.FAILED)

@@ -1,6 +1,6 @@
 """The findings of a command: printed as text and tables, or as one JSON document.
 
-A JSON document is complete only when the command ends. Rows are written to it as they come, so there may be any number of them.
+A JSON document is complete only when the command ends. Each row is written to the document at once, so there may be any number.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from mqgroups.printable import printable
 if TYPE_CHECKING:
     from rich.text import Text
 
-# Of a table; more is nothing to read.
+# The maximum number of rows of a table. A longer table is not readable.
 MOST_ROWS = 1000
 
 
@@ -32,8 +32,8 @@ class Report:
     """The findings of one command, and its exit code.
 
     Attributes:
-        values: what a JSON document says, besides rows and the exit code.
-        code: the exit code of the findings.
+        values: the values of a JSON document, except rows and the exit code.
+        code: the exit code that follows from the findings.
     """
 
     def __init__(self, output: str = "table", **values: Any) -> None:
@@ -43,7 +43,7 @@ class Report:
         self._has_rows = False
 
     def print(self, *found: str | Text, wrap: bool = True) -> None:
-        """Print texts. ``wrap`` breaks them at blanks: not for lines that somebody may copy. With JSON nothing is printed."""
+        """Print texts. ``wrap`` breaks lines at blanks, so it must be false for lines to copy. With JSON nothing is printed."""
         if self.is_json:
             return
         for each in found:
@@ -61,7 +61,7 @@ class Report:
             complain(sentence)
 
     def rows(self, name: str, listing: Listing[Row], rows: Iterable[Row], total: int | None = None) -> int:
-        """Print rows, which are ``name`` in a JSON document, and return how many. ``total``: if that is known before."""
+        """Print rows, and return their number. In JSON they have this ``name``. ``total``: their number, if known before."""
         if self.is_json:
             click.echo("{" if not self._has_rows else ",")
             click.echo(f"{json.dumps(name)}: [", nl=False)
@@ -80,11 +80,11 @@ class Report:
         if more := sum(1 for _ in rest) if total is None else total - len(shown):
             self.print(f"and {number(more, 'more row')}: -o json has all")
         if left_out:
-            self.print(f"not shown, for want of room: {', '.join(left_out)}; -o json has all")
+            self.print(f"not shown (no room): {', '.join(left_out)}; -o json has all")
         return len(shown) + more
 
     def beginning(self, listing: Listing[Row], rows: Sequence[Row], most_lines: int, command: str) -> None:
-        """Print as much of a table as fits, and by which command to see all."""
+        """Print as many rows of a table as fit, and the ``command`` that prints all."""
         lines, left_out = table_lines(listing, rows[:most_lines])
         if left_out or max(len(lines), len(rows)) > most_lines:
             lines[most_lines - 1 :] = [f"and more: {command}"]
@@ -92,7 +92,7 @@ class Report:
             echo(line)
 
     def found(self, code: ExitCode) -> None:
-        """Have the command exit with ``code``, unless something is worse: FAILED is the worst."""
+        """Set the exit code to ``code``, if no worse code is set. FAILED is the worst."""
         if self.code is not ExitCode.FAILED:
             self.code = code
 
@@ -104,7 +104,7 @@ class Report:
         self.end()
 
     def end(self) -> NoReturn:
-        """Print the JSON document, or the rest of it, and exit."""
+        """Print the JSON document or the rest of it, and exit."""
         if self.is_json:
             document = json.dumps({**self.values, "exit_code": self.code}, indent=2)
             click.echo(",\n" + document.removeprefix("{\n") if self._has_rows else document)
@@ -121,11 +121,11 @@ def record_values(record: StatusRecord | None) -> dict[str, Any] | None:
 
 
 def committed(record: StatusRecord) -> str:
-    """Return how much of its group a record says is committed."""
+    """Return how much of its group is committed, in words."""
     inside = f" and {record.offset} bytes of the next" if record.offset else ""
     return f"{number(record.msg_seq_number, 'message')}{inside}"
 
 
 def error_values(error: MQGroupsError) -> dict[str, str]:
-    """Return the class of an error, which case of it it is, and its message."""
+    """Return the class, the case (``because``) and the text of an error."""
     return {"error": type(error).__name__, "because": error.because, "message": str(error)}

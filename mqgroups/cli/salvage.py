@@ -1,6 +1,6 @@
-"""The commands ``mqgroups salvage``: repairs for a status record that is lost or damaged while the group's messages remain.
+"""The commands ``mqgroups salvage``: repairs for a lost or damaged status record whose group still has its messages.
 
-Both print what they would do, and do it only with --apply. ``mqgroups groups`` shows what is on a queue before.
+Both commands print what they would do, and do it only with --apply. Before a repair, ``mqgroups groups`` shows the queue.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def salvage() -> None:
     \b
     Exit codes:
       0  done; without --apply: it can be done
-      1  failed; or the messages do not prove the repair right, and nothing was
-         changed
-      4  after --wait, an owner is still active whose record may name the group
+      1  failed; or the messages do not prove that the repair is right, and
+         nothing was changed
+      4  after --wait, an owner whose record may name the group is still active
     """
 
 
@@ -76,7 +76,7 @@ def salvage() -> None:
     "group_id",
     type=_group_id,
     metavar="GROUPID",
-    help="The GroupId in hexadecimal digits, if the queue has several groups that it could be.",
+    help="The GroupId in hexadecimal digits. It is needed if several groups on the queue may be the right one.",
 )
 @click.option(
     "--checkpoint", type=_checkpoint, metavar="JSON", help="The application's checkpoint, to write into the record."
@@ -87,7 +87,7 @@ def salvage() -> None:
     "other_status_queues",
     multiple=True,
     type=QUEUE,
-    help="The status queue of another owner, to check as well; may be repeated.",
+    help="The status queue of another owner, which is also checked; may be repeated.",
 )
 @click.option(
     "--unreadable-to", type=QUEUE, help="The queue for messages on the status queue that cannot be read as a record."
@@ -96,7 +96,7 @@ def salvage() -> None:
 @click.option(
     "--record-user",
     type=checked("USER", partial(checked_user, "user")),
-    help="The user that the program runs under. The record becomes its own (needs +setid), and records of others are moved away.",
+    help="The user of the program. The record becomes this user's (needs +setid). Records of other users are moved away.",
 )
 @apply_option
 @connection_options()
@@ -104,8 +104,8 @@ def rebuild(apply: bool, **options: Any) -> None:
     """Write the status record of a producer or consumer again, so that its next start resumes the group.
 
     If the status record of another owner names the group, the command refuses. It finds the status queues MQGROUPS.PUT.*,
-    MQGROUPS.SHARED.* and MQGROUPS.GET.* through the command server. Name all others with --other-status-queue. If this user
-    may not ask the command server, name all status queues.
+    MQGROUPS.SHARED.* and MQGROUPS.GET.* through the command server. Name all others with --other-status-queue. If this user is
+    not allowed to ask the command server, name all status queues.
 
     \b
     Each --accept overrides a check. Use it only if you know that
@@ -161,17 +161,17 @@ def rebuild(apply: bool, **options: Any) -> None:
 @click.option(
     "--group", "group_id", type=_group_id, metavar="GROUPID", required=True, help="The GroupId in hexadecimal digits."
 )
-@click.option("--to", type=QUEUE, help="The queue to move it to. Default: the BOQNAME of --queue.")
+@click.option("--to", type=QUEUE, help="The queue to move the group to. Default: the BOQNAME of --queue.")
 @_accept("in-use", "other-owners", "dead-letters")
 @apply_option
 @connection_options()
 def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], apply: bool, **connection: Any) -> None:
-    """Move the rest of a group to another queue, as it is, but with a new put time and without reports.
+    """Move the rest of a group to another queue as it is, but with a new put time and without reports.
 
-    After a crash, run it again to move the rest.
+    After a crash, run the command again to move the rest.
 
-    If the status record of a producer names the group, the command refuses. If that of a consumer does, the command says how to
-    end its wait for the group.
+    If the status record of a producer names the group, the command refuses. If the record of a consumer names it, the command
+    shows how to end the consumer's wait for the group.
 
     \b
     Each --accept overrides a check. Use it only if you know that
@@ -202,13 +202,13 @@ def move(queue: str, group_id: bytes, to: str | None, accept: Sequence[str], app
 
 def _show(report: Report, q_mgr: QueueManager, group: GroupInspection | None) -> None:
     if group is not None:
-        # No record names it any more, so its messages alone say its state.
+        # No record names the group any more, so only its messages show its state.
         around = Surroundings(BrowsedInstance(q_mgr.q_mgr_name, ""), quiet_since=group.last_put)
         report.rows("group", group_listing(datetime.now(UTC)), [judged(group, (), around)])
 
 
 def _to_give(checkpoint: Any) -> str:
-    """Return how to give a checkpoint to a new record."""
+    """Return the option or argument that gives a checkpoint to a new record."""
     if isinstance(checkpoint, bytes):
         return f"mqgroups.operate.salvage_owner(..., checkpoint={checkpoint!r})"
     return to_copy("--checkpoint {}", json.dumps(checkpoint))

@@ -1,4 +1,4 @@
-"""What one look of ``mqgroups watch`` has seen: at queues, again and again."""
+"""The *looks* of ``mqgroups watch``: it looks at queues again and again, and shows what one look has seen."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from mqgroups.operate.rules.owner_state import SeenOwner
 from mqgroups.queue_manager import QueueManager
 
 NO_QUEUE = "no status record names a queue"
-# Between two tries to connect that only somebody can make succeed.
+# The pause between two tries to connect, if a person must correct the reason of the failure.
 _UNTIL_IT_IS_MENDED_S = 60.0
-# Groups that a look keeps.
+# The maximum number of groups that a look keeps.
 _MOST_GROUPS = 200
-# How long a look reads names of groups that no record says.
+# How long a look reads names of groups that are not in records.
 _MOST_FOR_NAMES_S = 1.0
 
 
@@ -36,8 +36,8 @@ class SeenQueue:
     """What one look has seen of a queue, or why it has seen nothing.
 
     Attributes:
-        oldest_complete: since when the group is complete that has been so for longest; empty without one.
-        groups: the first ones, the most dangerous ones first, with those of which no message is on the queue.
+        oldest_complete: since when the oldest complete group has been complete; empty if there is none.
+        groups: the first groups, the most dangerous first. They include groups without messages on the queue.
     """
 
     queue: str
@@ -54,7 +54,7 @@ class SeenQueue:
 
 
 def said(seen: SeenQueue) -> str:
-    """Return how much there is, or why nothing was seen."""
+    """Return a summary of what was seen, or why nothing was seen."""
     if seen.problem:
         return seen.problem
     states = "".join(f", {many:,} {state.value}" for state in GroupState if (many := seen.states.get(state, 0)))
@@ -65,14 +65,14 @@ def said(seen: SeenQueue) -> str:
 
 @dataclass(slots=True)
 class Seen:
-    """One look.
+    """What one look has seen of all queues.
 
     Attributes:
-        at: when it began.
-        took_s: how long it took; or how long the next one should wait.
-        problem: why it has seen nothing; the queues are then those of the look before.
-        queues: what it has seen; none if no record names one.
-        owners: by need: those of the queues; all owners if no queues were named.
+        at: when the look began.
+        took_s: how long the look took. After some failures, how long to wait for the next look.
+        problem: why the look has seen nothing. ``queues`` is then from the look before.
+        queues: what the look has seen of each queue; empty if no record names a queue.
+        owners: the owners of the named queues, or all owners if no queues were named. Those that need an operator come first.
     """
 
     at: datetime
@@ -83,7 +83,7 @@ class Seen:
     unseen: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each queue; or one that says why there is none."""
+        """Yield a line for each queue, or one line with the reason why there is none."""
         if self.problem or not self.queues:
             names = ", ".join(each.queue for each in self.queues) or "all queues"
             yield f"{names}: {self.problem or NO_QUEUE}"
@@ -92,17 +92,17 @@ class Seen:
 
     @property
     def groups(self) -> list[Judgement]:
-        """The groups of all queues, the most dangerous ones first."""
+        """The groups of all queues, the most dangerous groups first."""
         return list(in_order(each.groups for each in self.queues))
 
 
 def looks(
     queues: Sequence[str], status_queues: Sequence[str], connection: dict[str, Any], q_mgr: QueueManager | None
 ) -> Generator[Seen, None, None]:
-    """Yield a look at these queues, or without any at all that records name, again and again.
+    """Look at these queues again and again, and yield what was seen. Without ``queues``, look at all queues that records name.
 
     Raises:
-        MQIError: a failure that trying again does not mend.
+        MQIError: a failure that another try does not correct.
     """
     before: Sequence[str] = ()
     try:
@@ -113,7 +113,7 @@ def looks(
                 q_mgr = q_mgr or open_q_mgr(**{**connection, "wait_s": 0.0})
             except (MQIError, BindingMissing) as error:
                 seen.problem = f"not connected: {error}"
-                # A password that is refused again and again locks the account.
+                # If a password is refused again and again, the account is locked.
                 seen.took_s = 0.0 if error.clears_up else _UNTIL_IT_IS_MENDED_S
                 yield seen
                 continue
@@ -137,7 +137,7 @@ def _look(
 ) -> None:
     with look_at_queues(q_mgr, queues or None, also=before, status_queues=status_queues) as sight:
         if queues and not before and sight.refused:
-            # The name may be wrong. A queue that was there may come back.
+            # The name may be wrong. But a queue that was there before may come back.
             raise next(iter(sight.refused.values()))
         quiet_since = put_time(seen.at - STALLED_AFTER)
         found = [_judged(q_mgr, queue, each, sight.owners, quiet_since) for queue, each in sight.lists.items()]
@@ -147,7 +147,7 @@ def _look(
 
 
 def _judged(q_mgr: QueueManager, queue: str, found: GroupList, owners: SeenOwners, quiet_since: str) -> SeenQueue:
-    """Judge the groups of a queue that was browsed."""
+    """Judge the groups of a queue that was browsed, and return what was seen of it."""
     instance = found.instance
     mine = owners.of_queues(found.names)
     seen = SeenQueue(queue, messages=instance.messages, others=instance.others, hidden=instance.hidden)

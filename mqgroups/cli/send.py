@@ -20,7 +20,7 @@ from mqgroups.files.sending import FileSender, Look, Looks, Records
 from mqgroups.settings import Owning
 from mqgroups.stopping import stop_on_signals
 
-# A file that is missing may be in the archive.
+# A missing file may be in the archive.
 _PATH = click.Path(dir_okay=False, path_type=Path)
 _LOOK_EVERY_S = 1.0
 
@@ -28,23 +28,21 @@ _LOOK_EVERY_S = 1.0
 @click.command()
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=_PATH)
 @click.option("--queue", required=True, type=QUEUE, help="The queue to put the groups to.")
-@click.option("--name", required=True, type=NAME, help="The sender's name, with a status queue of its own.")
+@click.option("--name", required=True, type=NAME, help="The sender's name. Each name has its own status queue.")
 @click.option(
     "--records",
     default="bytes:1048576",
     metavar="bytes:N|lines|file",
-    help="What a message is: N bytes; a line; or the whole file, in segments.",
+    help="What each message has: N bytes, a line, or the whole file, in segments.",
 )
 @click.option(
     "--watch",
     type=EXISTING_DIRECTORY,
     metavar="DIR",
-    help="Send the files that come into DIR, until SIGTERM or Ctrl-C.",
+    help="Send all files that appear in DIR, until SIGTERM or Ctrl-C.",
 )
 @click.option("--archive", type=EXISTING_DIRECTORY, metavar="DIR", help="Move each file to DIR when it is sent.")
-@click.option(
-    "--abandon", is_flag=True, help="First end the group of a file that was interrupted and does not come again."
-)
+@click.option("--abandon", is_flag=True, help="First end the group of an interrupted file that does not come again.")
 @setting_options(Owning, "record_users")
 @output_option
 @connection_options()
@@ -63,17 +61,17 @@ def send(
     """Send files, each as a message group, for `mqgroups receive` or any other consumer.
 
     The group has the file's name, length, modification time and SHA-256 as properties. If the command ends in the middle of a
-    file, the same command goes on where it was: no file is sent twice, and none is left out. A file that this name sent before,
-    with the same contents and time, is not sent again, as long as each command names it. A file needs 16 bytes of memory for each
-    MiB.
+    file, the same command continues there, so no file is sent twice or omitted. If this name has sent a file before, with the
+    same contents and time, the file is not sent again, provided that each command names it. Each MiB of a file needs 16 bytes of
+    memory.
 
     \b
     Exit codes:
       0    all files are sent; or --watch was ended by SIGTERM or Ctrl-C
-      1    failed; standard error says why
-      75   failed, but that clears up by itself; the same command goes on
+      1    failed; standard error shows why
+      75   temporary failure; the same command continues
       130  ended with SIGTERM or Ctrl-C before all files were sent; the same
-           command goes on
+           command continues
     """
     log()
     if (files and watch is not None) or not (files or watch is not None or abandon):
@@ -100,23 +98,23 @@ def send(
                     say_file(output, str(path), "sent" if sent.is_new else "was sent before", sent.data_bytes)
         sender.finish()
         all_sent = True
-    # Who sends files may remove them afterwards.
+    # A script that sends files may remove them afterwards, so it needs another exit code.
     if not all_sent and watch is None and stopping.signal is not None:
-        complain(f"stopped by {stopping.signal.name} before all files were sent; the same command goes on")
+        complain(f"stopped by {stopping.signal.name} before all files were sent; the same command continues")
         sys.exit(ExitCode.INTERRUPTED)
     if watch is not None and stopping.signal is not None:
-        complain(f"stopped by {stopping.signal.name}; the same command goes on")
+        complain(f"stopped by {stopping.signal.name}; the same command continues")
 
 
 def _looks(folder: Path, is_over: Callable[[], bool]) -> Iterator[Looks]:
-    """Yield the files in a folder that have not changed since the last look, until it is over."""
+    """Yield the files in a folder that have not changed since the last look, until ``is_over`` returns true."""
     before: dict[Path, Look] = {}
     while not is_over():
         found: dict[Path, Look] = {}
         for path in sorted(folder.iterdir()):
             with suppress(FileNotFoundError):
                 look = Look.of(path.lstat())
-                # No links, nothing hidden: programs write to hidden files and rename them.
+                # Links and hidden files are omitted, because programs write to hidden files and rename them.
                 if look is not None and not path.name.startswith("."):
                     found[path] = look
         ready = {path: look for path, look in found.items() if before.get(path) == look}

@@ -1,7 +1,7 @@
 """Rows as a table that fits its terminal, and as JSON.
 
-A table shows the columns that fit, the most important ones first, and returns the names of the others. Texts are wrapped, so that
-nothing of a column that is shown is missing. Columns without any text are not shown.
+A table shows the columns that fit, the most important ones first, and returns the names of the other columns. Texts are wrapped,
+so the text of a shown column is complete. Columns without any text are not shown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Output = Literal["table", "json"]
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.UNSEEN: "cyan", Severity.OK: "green"}
 
 _BETWEEN = 2
-# A column of longer texts may be as narrow as this.
+# A column of longer texts is at least this wide.
 _LEAST = 16
 
 
@@ -30,11 +30,11 @@ class Column(Generic[Row]):
     """A column of a table.
 
     Attributes:
-        header: its title.
-        text: what a row shows in it.
-        rank: 0 if the column is always there; otherwise a column with a higher rank is left out before those with a lower one.
-        right: whether it is aligned to the right, as numbers are.
-        style: the colour of a row's text; empty for none.
+        header: the title of the column.
+        text: a function that returns the text of a row.
+        rank: 0 if the column is always shown. Columns with the highest rank are omitted first.
+        right: whether the text is aligned to the right, as numbers are.
+        style: a function that returns the colour of a row's text; empty for no colour.
     """
 
     header: str
@@ -52,7 +52,7 @@ class Listing(Generic[Row]):
     values: Callable[[Row], dict[str, Any]]
 
     def table(self, rows: Sequence[Row], width: int) -> tuple[Table, list[str]]:
-        """Return a table of this width, and the titles of the columns that it has no room for."""
+        """Return a table of this width, and the titles of the columns for which it has no room."""
         from rich.cells import cell_len
         from rich.table import Table
         from rich.text import Text
@@ -66,7 +66,7 @@ class Listing(Generic[Row]):
             if column.rank and sum(least) + _BETWEEN * (len(chosen) - 1) > width:
                 chosen.remove(column)
                 left_out.insert(0, column.header)
-        # Of a table that is too wide, rich makes the widest of the columns narrower that may be wrapped.
+        # If a table is too wide, rich narrows the widest column that can be wrapped.
         table = Table(box=None, pad_edge=False, padding=(0, _BETWEEN, 0, 0), header_style="bold")
         for column in chosen:
             table.add_column(
@@ -82,5 +82,5 @@ class Listing(Generic[Row]):
 
 
 def picked(thing: object, names: str) -> dict[str, Any]:
-    """Return attributes, whose names are separated by blanks, for JSON."""
+    """Return these attributes by name, for JSON. ``names`` is separated by blanks."""
     return {name: getattr(thing, name) for name in names.split()}

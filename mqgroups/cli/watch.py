@@ -24,9 +24,9 @@ from mqgroups.operate.rules.judgement import GroupState
 from mqgroups.pages import Pages
 from mqgroups.printable import printable
 
-# A clock can wait for years, but not for ever.
+# ``sleep`` accepts years, but not any number.
 _LONGEST_PAUSE_S = 86_400.0
-# Groups that need nobody.
+# States of groups that do not need an operator.
 _AT_WORK = frozenset({GroupState.COMPLETE, GroupState.BEING_PUT, GroupState.BEING_GOT})
 
 
@@ -36,20 +36,20 @@ _AT_WORK = frozenset({GroupState.COMPLETE, GroupState.BEING_PUT, GroupState.BEIN
     "queues",
     multiple=True,
     type=QUEUE,
-    help="A local queue, or an alias of one; may be repeated. Default: all that status records name.",
+    help="A local queue or an alias; may be repeated. Default: all queues that status records name.",
 )
 @click.option(
     "--every",
     "every_s",
     type=SECONDS,
     default=1.0,
-    help="How long to wait between two looks; at least as long as a look takes, at most a day.",
+    help="How long to wait between two looks, at least the duration of a look, at most a day.",
 )
 @click.option(
     "--http",
     type=lambda value: host_and_port(f"127.0.0.1:{value}" if value.isdecimal() else value),
     metavar="[HOST:]PORT",
-    help="Serve a page for browsers, which changes nothing, and /metrics for Prometheus; without HOST to this machine only.",
+    help="Serve a page for browsers, which changes nothing, and /metrics for Prometheus. Without HOST: for this machine only.",
 )
 @status_queues_option
 @output_option
@@ -62,16 +62,16 @@ def watch(
     output: Output,
     **connection: Any,
 ) -> None:
-    """Watch the groups and owners of queues: what is stalled first. Ctrl-C ends it.
+    """Watch the groups and owners of queues. Stalled groups come first. Ctrl-C ends the command.
 
-    At a terminal each look takes the place of the one before; otherwise it is a line for each queue, or with -o json a line of
-    JSON. A lost connection is made again.
+    At a terminal, each look replaces the look before. Otherwise each look prints a line for each queue, in JSON with -o json. If
+    the connection is lost, the command reconnects.
 
-    Each look browses the queues whole, and reads the names of the groups that it shows. It changes nothing.
+    Each look browses all messages of the queues, and reads the names of the groups that it shows. It changes nothing.
 
     \b
     Exit codes:
-      1    failed; standard error says why
+      1    failed; standard error shows why
       130  ended with Ctrl-C
     """
     show = _shower(output)
@@ -79,7 +79,7 @@ def watch(
     with ExitStack() as stack:
         if http is not None:
             stack.enter_context(Pages(http, pages.by_path))
-        # A later failure to connect does not end it.
+        # A later failure to connect does not end the command.
         found = looks(queues, status_queues, connection, open_q_mgr(**connection))
         for seen in stack.enter_context(closing(found)):
             pause_s = min(max(every_s, seen.took_s), _LONGEST_PAUSE_S)
@@ -89,7 +89,7 @@ def watch(
 
 
 def _shower(output: Output) -> Callable[[Seen], None]:
-    """Return the function that shows a look; as lines, what could not be seen is said once, on standard error."""
+    """Return the function that shows a look. As lines, it reports once on standard error what could not be seen."""
     if output == "json":
         return lambda seen: echo("\n".join(json.dumps(each) for each in _values(seen)))
     if console().is_terminal:
@@ -108,7 +108,7 @@ def _shower(output: Output) -> Callable[[Seen], None]:
 
 
 def _values(seen: Seen) -> Iterator[dict[str, Any]]:
-    """Yield a look at each queue, for a line of JSON: all its owners, and the groups that need attention."""
+    """Yield the JSON values of a look for each queue, with all owners and with the groups that need attention."""
     at = f"{seen.at:%Y-%m-%dT%H:%M:%S.%f}"[:-4] + "Z"
     if not seen.queues:
         yield {"at": at, "queue": None, "problem": seen.problem or NO_QUEUE}
@@ -126,7 +126,7 @@ def _values(seen: Seen) -> Iterator[dict[str, Any]]:
 
 
 def _show_screen(seen: Seen) -> None:
-    """Show a look in the place of the one before: what ``groups`` and ``owners`` show, as much as fits."""
+    """Show a look in place of the look before: as many lines of ``groups`` and ``owners`` as fit."""
     report = Report()
     room = (console().height - 8) // 3
     queue = to_copy(" --queue {}", seen.queues[0].queue) if len(seen.queues) == 1 else ""

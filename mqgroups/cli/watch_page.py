@@ -1,10 +1,9 @@
-"""The pages of ``mqgroups watch``: the last look, drawn in a browser; ``watch.html`` asks for it again and again.
+"""The pages of ``mqgroups watch``. ``watch.html`` requests the last look again and again, and shows it in a browser.
 
-``/metrics`` has the figures of the last look for Prometheus. If the next look hangs, the last one gets old, and its figures are
-left out.
+``/metrics`` has the figures of the last look for Prometheus. If the next look hangs, its figures are omitted after a time.
 
-The pages change nothing. Names of queues, groups and programs are texts of others: the page gets them as JSON and shows them as
-text, and its Content-Security-Policy lets no script run but its own, and nothing be fetched from elsewhere.
+The pages change nothing. Names of queues, groups and programs come from others. So the page gets them as JSON and shows them as
+text. Its Content-Security-Policy allows no script except its own, and no request to another server.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _HTML = Path(__file__).with_name("watch.html").read_text(encoding="utf-8")
 
 
 def _hashed(element: str) -> str:
-    """Return the hash of the page's style or script, by which the browser knows it."""
+    """Return the hash of the page's style or script, with which the browser checks it."""
     text = re.findall(f"<{element}>(.*?)</{element}>", _HTML, re.DOTALL)[0]
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
@@ -45,12 +44,12 @@ _HEADERS = {
 
 
 class WatchPages:
-    """The pages, and the look that they show."""
+    """The pages, which show the last look."""
 
     def __init__(self, q_mgr_name: str, queues: Sequence[str] = ()) -> None:
-        """``queues``: those that are named. Before the first look, metrics say that they cannot be seen."""
+        """Make the pages. Before the first look, the metrics report that the named ``queues`` are not seen."""
         self._q_mgr_name = printable(q_mgr_name)
-        # A look, seconds until the next one, when it was shown.
+        # A look, the seconds until the next look, and when the look was shown.
         seen = Seen(_NEVER, problem="there was no look yet", queues=[*map(SeenQueue, queues)])
         self._shown = seen, 1.0, time.monotonic()
 
@@ -63,7 +62,7 @@ class WatchPages:
         }
 
     def show(self, seen: Seen, pause_s: float) -> None:
-        """Show this look from now on; ``pause_s``: until the next one."""
+        """Show this look from now on. ``pause_s``: the time until the next look."""
         self._shown = seen, pause_s, time.monotonic()
 
     def _look(self) -> Page:
@@ -99,14 +98,14 @@ _FIGURES = {
 
 
 def page_values(seen: Seen) -> dict[str, Any]:
-    """Return a look as texts for the page: what is in trouble as cards, the rest as one line each."""
+    """Return a look as texts for the page: groups and owners with problems as cards, the others as one line each."""
     at = f"{seen.at:%Y-%m-%d %H:%M:%S}"
     if seen.problem:
         return {"at": at, "problem": printable(seen.problem)}
     groups = [(row, group_card(row, seen.at)) for row in seen.groups]
     shown = [each for row, card in groups if card["colour"] != "green" for each in row.owners]
     owners = [(each, owner_card(each, seen.owners, seen.at, all_seen=not seen.unseen)) for each in seen.owners]
-    # Unless the card of its group says it.
+    # An owner has its own card only if the card of a group does not show it.
     alone = [card for each, card in owners if each.state.severity is not Severity.OK and each not in shown]
     return {
         "at": at,

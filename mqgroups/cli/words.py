@@ -14,7 +14,7 @@ def number(many: int, noun: str, plural: str = "") -> str:
 
 
 def tally(noun: str, states: Iterable[Enum], counts: Mapping[Any, int]) -> str:
-    """Return how many there are, and how many in each state: ``3 groups: 1 complete, 2 stalled``."""
+    """Return the total number, and the number in each state: ``3 groups: 1 complete, 2 stalled``."""
     said = ", ".join(f"{many:,} {state.value}" for state in states if (many := counts.get(state, 0)))
     return number(sum(counts.values()), noun) + (f": {said}" if said else "")
 

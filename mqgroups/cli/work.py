@@ -1,4 +1,4 @@
-"""The command ``mqgroups work``: calls a function of the user's for each message group, with several workers."""
+"""The command ``mqgroups work``: calls a user's function for each message group, with several workers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _log = logging.getLogger("mqgroups.workers")
 
 
 def _function(_context: click.Context, _parameter: click.Parameter, value: str) -> Any:
-    """Return the function ``MODULE:FUNCTION``, which may be in a module of the working directory."""
+    """Import and return the function ``MODULE:FUNCTION``. The module may be in the working directory."""
     module, _, name = value.partition(":")
     if not module or not name:
         raise click.BadParameter(f"{value!r} is not MODULE:FUNCTION, such as orders:handle")
@@ -54,17 +54,17 @@ def _function(_context: click.Context, _parameter: click.Parameter, value: str) 
 @click.argument("handler", metavar="MODULE:FUNCTION", callback=_function)
 @click.option("--queue", required=True, type=QUEUE, help="The queue to get groups from.")
 @click.option(
-    "--target", type=QUEUE, help="Workers are pipes: the queue to put a group to, for each group that is got."
+    "--target", type=QUEUE, help="The queue to put a group to for each group that is got. The workers are then pipes."
 )
 @click.option(
-    "--name", required=True, type=NAME, help="The workers are NAME.1, NAME.2 and so on, each with a status queue."
+    "--name", required=True, type=NAME, help="The workers are NAME.1, NAME.2 and so on. Each has a status queue."
 )
-@click.option("--workers", type=click.IntRange(1, MOST_WORKERS), default=2, help="How many.")
+@click.option("--workers", type=click.IntRange(1, MOST_WORKERS), default=2, help="The number of workers.")
 @setting_options(Consuming, "commit_every", "complete_groups_only", "poison", "group_wait_s", "stalled", "record_users")
 @click.option(
     "--codec",
     type=click.Choice(codecs.__all__),
-    help="Messages have values: what is in their JSON, or text. Default: no values, only data.",
+    help="How to decode messages to values: JSON or text. Default: messages have only data.",
 )
 @click.option(
     "--grace", "grace_s", type=SECONDS, default=30.0, help="How long workers may take to stop before they are killed."
@@ -74,7 +74,7 @@ def _function(_context: click.Context, _parameter: click.Parameter, value: str) 
     "stuck_after_s",
     type=click.FloatRange(10),
     metavar="SECONDS",
-    help="Start a worker again that has not asked for a message for so long: longer than your longest one takes.",
+    help="Restart a worker that has not requested a message for this time. Give more than the longest message takes.",
 )
 @click.option(
     "--http",
@@ -104,11 +104,12 @@ def work(
             for message in group:
                 ...
 
-    With --target it is called with two groups, and what it puts to the second one is committed together with the messages of the
-    first. Each group goes whole to one worker. A worker that fails is started again after a pause, and resumes its group.
+    With --target, FUNCTION is called with two groups. The messages that it puts to the second group are committed together with
+    the messages of the first. One worker gets all messages of a group. A worker that fails restarts after a pause, and resumes
+    its group.
 
-    On SIGTERM each worker commits what it has processed, and ends. With fewer workers than before, the groups that the others
-    have interrupted are finished too.
+    On SIGTERM each worker commits what it has processed, and ends. If a later command has fewer workers, it also finishes the
+    groups that the other workers have interrupted.
 
     \b
     Exit codes:
@@ -139,16 +140,16 @@ def work(
         stuck_after_s=stuck_after_s,
         setup=log,
     )
-    # What somebody has to mend, such as a wrong password, ends the command; otherwise the workers go on trying.
+    # A failure that a person must correct, such as a wrong password, ends the command. Otherwise the workers try again.
     try:
         connect(**arguments, connect_wait_s=0).close()
     except MQIError as error:
         if not error.clears_up:
             raise
-        _log.warning("%s. The workers go on trying", error)
+        _log.warning("%s. The workers try again", error)
     with stop_on_signals(supervised) as stopping:
         in_order = supervised.run(http=http)
     if stopping.signal is not None:
-        complain(f"stopped by {stopping.signal.name}; the same command goes on")
+        complain(f"stopped by {stopping.signal.name}; the same command continues")
     if not in_order:
         sys.exit(ExitCode.FAILED)

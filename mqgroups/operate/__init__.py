@@ -1,4 +1,4 @@
-"""Functions for operators: inspect queues and status queues, and repair them when something has gone wrong.
+"""Functions for operators: inspect queues and status queues, and repair them after something has gone wrong.
 
     import mqgroups
     from mqgroups import operate
@@ -9,20 +9,20 @@
 | question, or task | function | result |
 |---|---|---|
 | What would the next start of this producer or consumer find? | `inspect_owner` | `SeenOwner` |
-| Which groups are on this queue: whole, stalled, whose? | `browse_groups` | `GroupList` |
-| Which messages of this group are there? | `messages_of_group` | `Browsed` |
+| Which groups are on this queue, in which state, and whose are they? | `browse_groups` | `GroupList` |
+| Which messages of this group are on the queue? | `messages_of_group` | `Browsed` |
 | Which producers and consumers have a status queue, and what do they do? | `find_owners` | `SeenOwners` |
-| What is wrong with this installation, and what mends it? | `examine` | `Finding` |
-| Go on with a status record that was moved here from another queue manager | `adopt` | `Adoption` |
+| What is wrong with this installation, and how is it corrected? | `examine` | `Finding` |
+| Use a status record that was moved here from another queue manager | `adopt` | `Adoption` |
 | Write a lost status record again, from the messages of its group | `salvage_owner` | `Salvage` |
 | Move the rest of a group to another queue | `move_group` | `GroupMove` |
 
-Arguments that mean the same everywhere: ``q_mgr``, a connected queue manager; ``name`` and ``role`` of a producer (``"put"``) or
-consumer (``"get"``); its ``status_queue``, by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``; ``wait_s``, for how
-long to wait until an instance of this name has ended, seconds; ``check``: return what would be done, and change nothing.
+These arguments have the same meaning in all functions. ``q_mgr``: a connected queue manager. ``name`` and ``role``: those of a
+producer (``"put"``) or consumer (``"get"``). ``status_queue``: by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+``wait_s``: how long to wait until a program with this name has ended, in seconds. ``check``: only return what would be done.
 
-The questions change nothing, except that ``inspect_owner`` with ``tidy=True`` removes a record that is no longer needed. The
-others refuse a repair that cannot be proved right (``errors.StatusError``).
+The functions for questions change nothing, except that ``inspect_owner`` with ``tidy=True`` removes a record that is no longer
+needed. The functions for tasks refuse a repair if they cannot prove that it is right (``errors.StatusError``).
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Adopts the status record of an owner whose queues were moved to another queue manager, so that its next start goes on there.
+"""Adopts the status record of an owner whose queues were moved to another queue manager. Then its next start continues there.
 
-A record names the queue manager that holds its status queue, by QMID, and the one that a producer's group went to. After a move
-both may have changed, and a start refuses the record. An operator who knows of the move says so; then only these two names are
-replaced, in one unit of work, while the status queue is open exclusively. Everything else must fit as it must for a start.
+A record has the QMID of the queue manager that holds the status queue. A producer's record also names the queue manager that
+received the group. After a move both values may be wrong, and a start refuses the record. An operator who knows of the move can
+adopt the record. Then only these two values are replaced, in one unit of work, with the status queue open exclusively. All other
+values must be right, as for a start.
 
-Not here: the messages. Data and status queues have to be moved together, with the identifiers of their messages.
+Not here: the messages. Data and status queues must be moved together, with the identifiers of their messages.
 """
 
 from __future__ import annotations
@@ -56,19 +57,19 @@ def adopt(
 ) -> Adoption:
     """Adopt the status record of a producer or consumer whose queues were moved to this queue manager.
 
-    Call it when both its data queue and its status queue are here, with the identifiers of their messages as they were, and
-    before it is started. If a commit had no answer, call it again.
+    Call this when the data queue and the status queue are here, with unchanged identifiers of their messages, and before the
+    program is started. If a commit had no answer, call this again.
 
     Args:
-        adopt_from: the QMID of the queue manager that the queues were moved from, as ``DISPLAY QMGR QMID`` showed it there; by
+        adopt_from: the QMID of the queue manager that the queues were moved from, as ``DISPLAY QMGR QMID`` showed it there. By
             default the status queue was not moved.
-        instance: the name of the queue manager that the messages of a producer's group went to, and of the one that has them now.
-        queue: the queue it puts to or gets from, to compare with its record; by default it is not compared.
+        instance: the names of two queue managers: the one that received a producer's messages, and the one that has them now.
+        queue: the queue that the program puts to or gets from, to compare with the record. By default it is not compared.
 
     Raises:
-        StatusQueueUnusable: the record is of another queue manager, or something else in it does not fit. Nothing was changed.
-        OwnerActive: the name is in use, or a unit of work hides its record.
-        CommitOutcomeUnknown: the connection was lost in MQCMIT; call it again.
+        StatusQueueUnusable: the record is of another queue manager, or another of its values is wrong. Nothing was changed.
+        OwnerActive: the name is in use, or a unit of work hides the record.
+        CommitOutcomeUnknown: the connection was lost in MQCMIT. Call this again.
         ConfigurationError, StatusError, MQIError: as for a start.
     """
     owner_role = checked_role(role)

@@ -1,6 +1,6 @@
-"""Inquires attributes of queues and of the queue manager by MQINQ, by their MQSC names and in the words of MQSC.
+"""Inquires attributes of queues and of the queue manager by MQINQ, with their MQSC names and MQSC's words as values.
 
-Not here: what the values mean (``rules/findings.py``), and attributes that only the command server tells.
+Not here: what the values mean (``rules/findings.py``), and attributes that only the command server returns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mqgroups.connection.connection import Connection
 from mqgroups.errors import ConnectionBroken, MQIError, QueueMissing
 from mqgroups.mqi import constants as mq
 
-# Known from release 9.3.1 on, and not to pymqi.
+# This is known since release 9.3.1, but not to pymqi.
 _MQIA_CAP_EXPIRY = 276
 # Attributes by selector, and the words of MQSC for their values.
 # fmt: off
@@ -31,7 +31,7 @@ _WORDS: dict[str, tuple[int, dict[int, str]]] = {
     "CAPEXPRY": (_MQIA_CAP_EXPIRY, {-1: "NOLIMIT"}),
     "PLATFORM": (mq.MQIA_PLATFORM, {mq.MQPL_ZOS: "MQPL_ZOS", mq.MQPL_UNIX: "MQPL_UNIX"}),
 }
-# STREAMQ is known from release 9.3 on.
+# STREAMQ is known since release 9.3.
 _SELECTORS = {
     "CURDEPTH": mq.MQIA_CURRENT_Q_DEPTH, "MAXDEPTH": mq.MQIA_MAX_Q_DEPTH, "MAXMSGL": mq.MQIA_MAX_MSG_LENGTH,
     "BOTHRESH": mq.MQIA_BACKOUT_THRESHOLD, "IPPROCS": mq.MQIA_OPEN_INPUT_COUNT, "MAXUMSGS": mq.MQIA_MAX_UNCOMMITTED_MSGS,
@@ -44,7 +44,7 @@ _SELECTORS = {
 def inquired(
     connection: Connection, name: str, wanted: Collection[str], object_type: int = mq.MQOT_Q
 ) -> tuple[dict[str, int | str], MQIError | None]:
-    """Return the attributes of an object that MQINQ returns; and why there are none, if it cannot be inquired."""
+    """Return the attributes of an object from MQINQ. If the object cannot be inquired, return no attributes and the error."""
     try:
         opened = closing(connection.open_queue(name, mq.MQOO_INQUIRE, object_type=object_type))
     except ConnectionBroken:
@@ -60,14 +60,14 @@ def inquired(
             except ConnectionBroken:
                 raise
             except MQIError:
-                # The object has none of this name.
+                # The object has no attribute of this name.
                 continue
             found[attribute] = words.get(int(value), str(value)) if words else value
     return found, None
 
 
 def queue_behind(connection: Connection, name: str) -> str | None:
-    """Return the queue that an alias names, or the name of another queue; empty if there is none, ``None`` if it is not known."""
+    """Return the target of an alias, or the name of any other queue; empty if no queue exists, ``None`` if it is not known."""
     found, problem = inquired(connection, name, ("TARGET",))
     if problem is not None:
         return "" if isinstance(problem, QueueMissing) else None

@@ -1,10 +1,10 @@
-"""Browses the messages on a queue in physical order, or those of one group. It reads no message data, and removes nothing.
+"""Browses the messages on a queue or of one group, in physical order. It reads no message data, and removes nothing.
 
-It also finds the rest of a group whose first message is gone, which logical order never returns.
+It also finds the rest of a group whose first message is gone. Logical order never returns this rest.
 
-Messages in uncommitted units of work cannot be browsed, and CurrentQDepth does not count them (``command_server.py``). So the
-command server is asked for their number. If it does not answer, messages may have been missed. ``SecondLook`` tells a group at
-work from one that lacks messages.
+Messages in uncommitted units of work cannot be browsed, and CurrentQDepth does not count them (``command_server.py``). So this
+module asks the command server for their number. If the command server does not answer, messages may have been missed.
+``SecondLook`` distinguishes a group that programs work on from a group that lacks messages.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _HEAD = (
     "reply_to_q reply_to_q_mgr user_identifier put_appl_type put_appl_name put_date put_time group_id msg_seq_number offset "
     "msg_flags"
 ).split()
-# Second looks: more than consumers are at work on. Each takes a search of the queue, unless that is indexed.
+# The maximum number of searches, more than there are consumers at work. Each searches the queue, unless it is indexed.
 _MOST = 100
 
 
 def browsed_messages(physical: Queue) -> Iterator[Browsed]:
-    """Browse in physical order, from the first message on; raises MQIError.
+    """Browse in physical order, from the first message on. Raises MQIError.
 
-    ``physical``: open for browsing, and used for physical order only.
+    ``physical`` is open for browsing, and used only for physical order.
     """
     return (browsed_message(md, length) for md, _, length in physical.browse_descriptors(st.md()))
 
@@ -51,8 +51,8 @@ def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> I
     """Yield the physical messages of a group, in physical order.
 
     Args:
-        queue: a local queue, or an alias of one.
-        group_id: 24 bytes.
+        queue: the name of a local queue, or of an alias of a local queue.
+        group_id: the GroupId, 24 bytes.
 
     Raises:
         ConfigurationError: the name or the GroupId is not valid.
@@ -68,16 +68,16 @@ def messages_of_group(q_mgr: ConnectionHolder, queue: str, group_id: bytes) -> I
 def peek(
     q_mgr: ConnectionHolder, queue: str, group_id: bytes, msg_seq_number: int, most_bytes: int
 ) -> tuple[dict[str, int | str], Mapping[str, PropertyValue], bytes] | None:
-    """Browse one message of a group, to look into it. This shows data. Of several messages with this number it is the first one.
+    """Browse one message of a group, with its data. If several messages have this number, return the first.
 
     Args:
         q_mgr, queue, group_id: as for ``messages_of_group``.
-        msg_seq_number: its number in the group.
-        most_bytes: how many bytes of its data are returned at most.
+        msg_seq_number: the number of the message in the group.
+        most_bytes: the maximum number of bytes of data to return.
 
     Returns:
-        The fields of its MQMD with the ``length`` of all data, its properties, and the beginning of its data, in the code page in
-        which it was put. ``None`` if it is not there.
+        The fields of the MQMD and the ``length`` of all data, the properties, and the beginning of the data in the code page in
+        which it was put. ``None`` if the message is not on the queue.
 
     Raises:
         MQIError: the queue cannot be opened or browsed.
@@ -107,7 +107,7 @@ def peek(
 
 
 def hidden_messages(connection: Connection, queue: str) -> tuple[int | None, str]:
-    """Return how many messages of a local queue are in units of work; or ``None``, and why the command server did not tell."""
+    """Return how many messages of a local queue are in units of work. If this is not known, return ``None`` and the reason."""
     try:
         return uncommitted(connection, queue), ""
     except CommandRefused as error:
@@ -115,11 +115,11 @@ def hidden_messages(connection: Connection, queue: str) -> tuple[int | None, str
 
 
 def browsed_message(md: bytes, length: int) -> Browsed:
-    """Return a message as its MQMD describes it; ``length`` is that of its data."""
+    """Return a message as its MQMD describes it. ``length`` is the length of its data."""
     feedback = st.long_at(md, st.MD_FEEDBACK)
     dead_letter = described_by(md).format_name == mq.MQFMT_DEAD_LETTER_HEADER
     if dead_letter:
-        # Offsets do not count it.
+        # Offsets do not count the dead-letter header.
         length = max(0, length - _DEAD_LETTER_HEADER_BYTES)
     return Browsed(
         group_id=md[st.MD_GROUP_ID],
@@ -131,7 +131,7 @@ def browsed_message(md: bytes, length: int) -> Browsed:
         backout_count=st.long_at(md, st.MD_BACKOUT_COUNT),
         put_appl_name=st.name_at(md, st.MD_PUT_APPL_NAME),
         put_time=st.name_at(md, st.MD_PUT_DATE) + st.name_at(md, st.MD_PUT_TIME),
-        # As ``Message._abandoned_with``.
+        # The same rule as in ``Message._abandoned_with``.
         abandons=length == 0 and feedback >= mq.MQFB_APPL_FIRST and st.long_at(md, st.MD_MSG_TYPE) == mq.MQMT_REPORT,
         dead_letter=dead_letter,
         user=st.name_at(md, st.MD_USER_IDENTIFIER),
@@ -140,20 +140,21 @@ def browsed_message(md: bytes, length: int) -> Browsed:
 
 
 class SecondLook:
-    """Looks again at groups that lack messages: programs may get and put some while the queue is browsed. Close it in the end.
+    """Looks again at groups that lack messages, as programs may get and put messages while the queue is browsed.
 
-    A consumer gets the first message of its group that is on the queue. If it does so while the queue is browsed, the group seems
-    to have no beginning, or a gap where the consumer has overtaken the browsing, and it may be with the next group before the
-    status records are read. So the first message that was seen is looked for again. It stays where messages are really missing.
+    A consumer may get the first message of its group on the queue while the queue is browsed. Then the group seems to have no
+    beginning, or it seems to have a gap where the consumer has overtaken the browse cursor. The consumer may also begin the next
+    group before the status records are read. So this class searches again for the first message that was seen. If messages are
+    really missing, this message is still on the queue.
 
-    A producer may put the last message of its group meanwhile, and its record names the next group before the records are read.
-    So the next message of the group is looked for.
+    A producer may put the last message of its group meanwhile. Then its record names the next group before the records are read.
+    So this class also searches for the next message of the group.
 
-    A unit of work hides the messages that it has got. A group may have no beginning only because of that.
+    A unit of work hides the messages that it has got. A group may have no beginning only because of such a unit of work.
     """
 
     def __init__(self, connection: Connection, seen: BrowsedInstance) -> None:
-        """Begin; the queue is opened when it is needed."""
+        """Make a second look. The queue is opened when it is needed."""
         self._connection = connection
         self._seen = seen
         self._opened: Queue | None = None
@@ -164,7 +165,7 @@ class SecondLook:
         self._get = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS, match_options=match)
 
     def may_be_being_got(self, group: GroupInspection) -> bool:
-        """Whether a program may be getting it: its first message has gone since, or a unit of work may hide those before."""
+        """Whether a program may be getting the group: its first message is gone, or a unit of work may hide earlier messages."""
         number, offset = group.first
         if not self._seen.may_be_read:
             return False
@@ -173,11 +174,11 @@ class SecondLook:
         return not self._is_there(group, group.first)
 
     def has_moved_on(self, group: GroupInspection) -> bool:
-        """Whether the message behind the last one that was seen is there now, or the first one is gone."""
+        """Whether the message after the last one that was seen is on the queue now, or the first one is gone."""
         return self._is_there(group, group.end) or not self._is_there(group, group.first)
 
     def _is_there(self, group: GroupInspection, place: MessagePlace) -> bool:
-        """Whether the message at this place of the group is there. After too many looks the answer is what was browsed."""
+        """Whether the message at this place of the group is on the queue now. After too many searches, whether it was browsed."""
         if not self._left:
             return place != group.end
         self._left -= 1

@@ -1,9 +1,9 @@
 """Asks a queue manager's command server, in PCF over an ordinary connection, for facts that the MQI does not return.
 
-The MQI does not list queues. It does not show messages that were got and not committed either: they cannot be browsed, and
-CURDEPTH does not count them (IBM MQ, "CurrentQDepth"). The command server tells both to users who may put to its queue. That is
-usually an administrator, so callers must work without an answer: functions raise CommandRefused if the command server cannot be
-asked or does not tell, and ConnectionBroken.
+The MQI does not list queues. It also does not show messages that were got and not committed, because they cannot be browsed and
+CURDEPTH does not count them (IBM MQ, "CurrentQDepth"). The command server returns both facts to users who are allowed to put to
+its queue. These are usually administrators, so callers must work without an answer. Functions raise ConnectionBroken, or
+CommandRefused if the command server cannot be asked or does not answer.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _PATIENCE_MS = 5_000
 
 
 class PCFClient:
-    """Sends commands and collects the responses, on a temporary dynamic queue that is deleted with the connection."""
+    """A client of the command server. It receives responses on a temporary queue, which is deleted with the connection."""
 
     def __init__(self, connection: Connection) -> None:
-        """Open the queues; raises MQIError."""
+        """Open the queue of the command server, and a queue for the responses. Raises MQIError."""
         self._is_zos = connection.platform == mq.MQPL_ZOS
         command_queue = _ZOS_COMMAND_QUEUE if self._is_zos else _COMMAND_QUEUE
         self._commands = connection.open_queue(command_queue, mq.MQOO_OUTPUT)
@@ -44,13 +44,13 @@ class PCFClient:
             raise
 
     def ask(self, command: int, parameters: Mapping[int, pcf.Value]) -> list[pcf.Response]:
-        """Run one command; returns all responses, but not the summary of extended ones, which only repeats the others.
+        """Run one command and return all responses, except the summary of extended responses, which only repeats the others.
 
-        Raises MQIError, and CommandRefused if no response came in time, or one is not PCF.
+        Raises MQIError. Raises CommandRefused if a response does not come in time or is not PCF.
         """
         md = st.md(format_name=mq.MQFMT_ADMIN, persistence=mq.MQPER_NOT_PERSISTENT)
         struct.pack_into("=i", md, st.MD_MSG_TYPE, mq.MQMT_REQUEST)
-        # In tenths of a second. A command server that is started later must not run a command that was given up.
+        # In tenths of a second. A command server that starts later must not run a command for which nobody waits any more.
         struct.pack_into("=i", md, st.MD_EXPIRY, max(1, _PATIENCE_MS // 100))
         md[st.MD_REPLY_TO_Q] = self._replies.object_name.encode().ljust(48)
         asked = pcf.command(command, parameters, extended=self._is_zos)
@@ -74,9 +74,9 @@ class PCFClient:
                 return [each for each in responses if each.kind != pcf.MQCFT_XR_SUMMARY] or responses
 
     def run(self, command: str) -> tuple[bool, list[str]]:
-        """Run an MQSC command, as a PCF Escape; returns whether it succeeded, and a text for each object displayed.
+        """Run an MQSC command as a PCF Escape. Returns whether it succeeded, and a text for each displayed object.
 
-        Raises as ``ask``, and CommandRefused on z/OS, which has no Escape (IBM MQ, "Escape").
+        Raises the same errors as ``ask``, and CommandRefused on z/OS, which has no Escape (IBM MQ, "Escape").
         """
         if self._is_zos:
             raise CommandRefused(
@@ -89,7 +89,7 @@ class PCFClient:
         return responses[-1].comp == mq.MQCC_OK, [text for text in texts if isinstance(text, str)]
 
     def close(self) -> None:
-        """Close both queues, and delete the one for the responses, also if the site's model makes permanent ones."""
+        """Close both queues, and delete the queue for the responses, even if the model queue makes permanent queues."""
         self._commands.close()
         self._replies.close(mq.MQCO_DELETE_PURGE)
 
@@ -97,8 +97,8 @@ class PCFClient:
 def uncommitted(connection: Connection, queue: str) -> int:
     """Return how many messages of a local queue are put or got but not committed (UncommittedMsgs).
 
-    0 proves that no unit of work hides a message, not even that of a program that has died: its messages are counted until they
-    are backed out. On z/OS the result is 0 or 1. Read in IBM's texts, not tried on IBM MQ.
+    0 proves that no unit of work hides a message. This includes units of work of dead programs, whose messages are counted until
+    they are backed out. On z/OS the result is 0 or 1. This is from IBM's documentation, and not tried on IBM MQ.
     """
     asked: dict[int, pcf.Value] = {mq.MQCA_Q_NAME: queue, pcf.MQIACF_Q_STATUS_ATTRS: (pcf.MQIACF_UNCOMMITTED_MSGS,)}
     for response in _asked(connection, pcf.MQCMD_INQUIRE_Q_STATUS, asked):
@@ -109,7 +109,7 @@ def uncommitted(connection: Connection, queue: str) -> int:
 
 
 def queue_names(connection: Connection, pattern: str) -> tuple[str, ...]:
-    """Return the names of the local queues that match ``pattern``, which may end in an asterisk (Inquire Queue Names)."""
+    """Return the names of the local queues that match ``pattern``, which can end in an asterisk (Inquire Queue Names)."""
     asked: dict[int, pcf.Value] = {mq.MQCA_Q_NAME: pattern, mq.MQIA_Q_TYPE: mq.MQQT_LOCAL}
     lists = [each.values.get(pcf.MQCACF_Q_NAMES, ()) for each in _asked(connection, pcf.MQCMD_INQUIRE_Q_NAMES, asked)]
     return tuple(name for found in lists if isinstance(found, tuple) for name in found if isinstance(name, str))
@@ -133,7 +133,7 @@ def _asked(connection: Connection, command: int, parameters: Mapping[int, pcf.Va
 
 
 def holders(connection: Connection, pattern: str) -> dict[str, tuple[Holder, ...]]:
-    """Return who has the queues that match ``pattern`` open for input, by the name of the queue."""
+    """Return which programs have the queues that match ``pattern`` open for input, by the name of the queue."""
     asked: dict[int, pcf.Value] = {
         mq.MQCA_Q_NAME: pattern,
         pcf.MQIACF_Q_STATUS_TYPE: pcf.MQIACF_Q_HANDLE,

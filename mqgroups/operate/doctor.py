@@ -1,9 +1,9 @@
-"""Checks a queue manager, a queue and the status queue of an owner: what is wrong, why it matters, and what mends it.
+"""Checks a queue manager, a queue and an owner's status queue: what is wrong, why this matters, and how to correct it.
 
-Facts come from MQINQ, and from the command server. ``rules/findings.py`` has the rules. Nothing is changed.
+The facts come from MQINQ and from the command server. ``rules/findings.py`` has the rules. This module changes nothing.
 
-Not here: what is on this machine (``machine.py``), carrying out a remedy, and the authorities of
-a program, because each error for 2035 prints the command for them.
+Not here: checks of this machine (``machine.py``), and carrying out a remedy. Authorities of a program are not checked, because
+each error for 2035 shows the commands that grant them.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _STATUS_QUEUE = (
 )
 _Q_MGR = "MAXUMSGS MAXMSGL DEADQ PLATFORM".split()
 
-# To ask the command server: queues, and the queue manager.
+# The authorities to ask the command server, on queues and on the queue manager.
 _ASK_AUTHORITIES = (("SYSTEM.ADMIN.COMMAND.QUEUE", "PUT"), ("SYSTEM.DEFAULT.MODEL.QUEUE", "DSP,GET"), ("", "DSP"))
-_WAITS = "its owner waits at its start; with an empty queue it would put or get its group again"
+_WAITS = "a start of its owner waits; if the queue is emptied, the owner puts or gets its group again"
 _WHY = dict.fromkeys((OwnerState.HIDDEN, OwnerState.LOST), _WAITS)
 _WHY[OwnerState.LEFT_OVER] = "its program ended without closing: no harm"
 
@@ -70,11 +70,11 @@ def examine(
 
     Args:
         queue: a queue for groups.
-        name: the name of a producer or consumer; with its ``role``.
-        role: what that program does.
+        name: the name of a producer or consumer. It needs ``role``.
+        role: the role of this producer or consumer.
         channel: the server-connection channel of this connection.
-        principal: this user's name, for the SET AUTHREC commands of the findings.
-        group: how many messages a group of the queue has that may be moved to the backout queue.
+        principal: the name of this user, for the SET AUTHREC commands of the findings.
+        group: the size of a group that may be moved from the queue to the backout queue, in messages.
 
     Raises:
         ConfigurationError: a name or the role is not valid.
@@ -111,9 +111,9 @@ def examine(
 
 
 def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | None, given: str | None) -> list[str]:
-    """Return the status queues that exist of the owner that is named, which the command server may not list.
+    """Return the existing status queues of the named owner, because the command server may not list them.
 
-    Both of a pipe's, if this is one side of it.
+    If the owner is one side of a pipe, return the status queues of both sides.
     """
     if given is not None:
         return [given]
@@ -124,9 +124,9 @@ def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | 
 
 
 def _granted(principal: str | None, *lacks: tuple[str, str]) -> dict[str, Any]:
-    """Return what mends missing authorities: MQSC if the user is known, else a remedy to fill in.
+    """Return what grants missing authorities: MQSC commands if the user is known, otherwise a remedy to complete.
 
-    ``lacks``: a queue, empty for the queue manager; and the authorities for it.
+    ``lacks``: pairs of a queue (empty for the queue manager) and the authorities that are missing for it.
     """
     lines = []
     for queue, authorities in lacks:
@@ -136,7 +136,7 @@ def _granted(principal: str | None, *lacks: tuple[str, str]) -> dict[str, Any]:
 
 
 def _displayed(client: PCFClient, command: str) -> dict[str, int | str]:
-    """Return the attributes of the one object that is displayed; none if there is none."""
+    """Return the attributes of the one object that the command displays. Without an object there are no attributes."""
     done, texts = client.run(command)
     found = attributes(texts[0]) if done and texts else {}
     # DISPLAY writes these without a value.
@@ -146,11 +146,11 @@ def _displayed(client: PCFClient, command: str) -> dict[str, int | str]:
 
 
 def _negotiated(client: PCFClient, channel: str) -> dict[str, int]:
-    """Return what the connections of a channel have negotiated; see ``findings``."""
+    """Return the longest heartbeat interval that connections of a channel have negotiated, as CHS.HBINT."""
     done, texts = client.run(to_copy("DISPLAY CHSTATUS({}) HBINT", channel))
     found = [attributes(text).get("HBINT", "") for text in texts] if done else []
     values = [whole for each in found if (whole := as_number(each)) is not None]
-    # The worst one: without heartbeats the loss of a host is not noticed at all.
+    # The worst value. 0 is the worst, because without heartbeats the loss of a host is not noticed.
     return {"CHS.HBINT": max(values) if all(values) else 0} if values else {}
 
 
@@ -161,7 +161,7 @@ def _of(facts: Facts, *names: str) -> Facts:
 def _told_by_command_server(
     connection: Connection, told: Callable[[PCFClient], Iterator[Finding]], principal: str | None
 ) -> Iterator[Finding]:
-    """Yield what only the command server tells, or why it does not."""
+    """Yield findings that need the command server, and a finding on whether it answers."""
     is_zos = connection.platform == mq.MQPL_ZOS
     about = "MQSC" if is_zos else "command server"
     why = f"channel, model queue {STATUS_MODEL} and CAPEXPRY cannot be shown"
@@ -174,14 +174,14 @@ def _told_by_command_server(
     except ConnectionBroken:
         raise
     except MQIError as error:
-        why += ", nor who holds a status queue, and what units of work hide"
+        why += ", nor who has a status queue open, nor what units of work hide"
         yield Finding(about, Severity.UNSEEN, str(error), why, **_granted(principal, *_ASK_AUTHORITIES))
 
 
 def _told(
     q_mgr_name: str, queue: str | None, channel: str | None, of_queue: Facts, client: PCFClient, *, needs_model: bool
 ) -> Iterator[Finding]:
-    """Yield findings on the channel, the model queue and the expiry of a queue."""
+    """Yield findings on the channel, on the model queue, and on CAPEXPRY of a queue."""
     if channel:
         shown = _displayed(client, to_copy("DISPLAY CHANNEL({}) HBINT SHARECNV MAXMSGL SSLCIPH", channel))
         yield from findings("CHANNEL", channel, {**shown, **_negotiated(client, channel), **of_queue})
@@ -190,7 +190,7 @@ def _told(
     else:
         found, why = "there is none, or this user may not display it", "other status queues are made from it"
         remedy = to_copy("mqgroups mqsc status | runmqsc {}", q_mgr_name)
-        # A named owner may need it, and then what could not be seen is not in order.
+        # A named owner may need the model queue. Then a model queue that was not seen is a problem.
         severity = Severity.UNSEEN if needs_model else Severity.WARNING
         yield Finding(f"model queue {STATUS_MODEL}", severity, found, why, remedy)
     if queue:
@@ -205,7 +205,7 @@ def _not_inquired(subject: str, problem: MQIError, why: str, principal: str | No
 
 
 def _backout_queue(connection: Connection, name: str, of_queue: Facts, principal: str | None) -> Iterator[Finding]:
-    """Yield findings on the backout queue of a queue with these facts."""
+    """Yield findings on a backout queue. ``of_queue`` has facts of the queue that it belongs to."""
     subject = f"backout queue {name}"
     facts, problem = inquired(connection, name, ("PUT", "CURDEPTH", "MAXDEPTH", "MAXMSGL"))
     if isinstance(problem, QueueMissing):
@@ -215,7 +215,7 @@ def _backout_queue(connection: Connection, name: str, of_queue: Facts, principal
         return
     if isinstance(problem, NotAuthorised):
         yield _not_inquired(
-            subject, problem, "whether it has messages, and may be put to, is not known", principal, name
+            subject, problem, "it is not known whether it has messages and can be put to", principal, name
         )
     yield from findings("QLOCAL", name, {**facts, **of_queue}, (Role.PUT,))
     if depth := facts.get("CURDEPTH"):
@@ -237,7 +237,7 @@ def _owner(
     except ConnectionBroken:
         raise
     except NotAuthorised:
-        # Who only looks need not be able to start it; ``_owners`` browses.
+        # A user who only checks need not be allowed to start the owner. ``_owners`` browses the status queue.
         return
     except OwnerActive as error:
         yield Finding(subject, Severity.WARNING, str(error), "a start would wait for it")
@@ -250,7 +250,7 @@ def _owner(
 
 
 def _owners(q_mgr: ConnectionHolder, queue: str | None, named: Collection[str]) -> Iterator[Finding]:
-    """Yield the owners whose status queues are in disarray, or whose records are hidden, lost or left over."""
+    """Yield findings on owners whose status queues cannot be used, or whose records are hidden, lost or left over."""
     seen = find_owners(q_mgr, status_queues=named)
     around = Surroundings(BrowsedInstance("", queue or "", hidden=None if seen.unseen else 0), seen.owners)
     listed = [each for each in seen.owners if queue is None or each.queue in ("", queue)]

@@ -1,9 +1,9 @@
-"""Reads the names of groups from their first messages, for the groups that are shown: by browsing, and only so many.
+"""Reads the names of groups from their first messages. It browses only for groups that are shown, and only a limited number.
 
-A group's name is the property ``mqgroups.Name`` of its first message. A status record that names the group has it too; then the
-message is not read, which may be gone or hidden by a unit of work. Otherwise one MQGET browses the message by its GroupId and
-sequence number. How long the queue manager looks for it depends on the length of the queue, unless that is indexed, so both the
-number of names and the time for them are limited. Properties are in front of the data, which is cut off behind them.
+A group's name is the property ``mqgroups.Name`` of its first message. If a status record names the group, the record has the name
+too. Then the message is not read, because it may be gone or hidden by a unit of work. Otherwise one MQGET browses the message by
+its GroupId and sequence number. The duration of this search depends on the length of the queue, unless the queue is indexed. So
+the number of names and the total time are limited. Properties are in front of the data, which is cut off.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from mqgroups.operate.rules.judgement import Judgement
 
 _OPTIONS = mq.MQGMO_BROWSE_FIRST | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_ACCEPT_TRUNCATED_MSG
 _FIRST_MESSAGE = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
-# Most properties fit the first buffer. In an MQRFH2 they take more bytes than in a status record.
+# Most properties fit into the first buffer. In an MQRFH2 they take more bytes than in a status record.
 _BUFFERS_BYTES = (4096, 4 * MOST_BYTES)
-# How long the names of one listing may take.
+# How long to read the names of one listing.
 _MOST_S = 10.0
 
 
@@ -40,11 +40,11 @@ def named(
     most_s: float = _MOST_S,
     now_s: Callable[[], float] = time.monotonic,
 ) -> Iterator[Judgement]:
-    """Yield groups on a queue with their names; those that come too late, or are too many, with ``None`` as name.
+    """Yield the groups on a queue with their names. Beyond the limits, the name of a group is ``None``.
 
     Args:
-        most: how many groups get a name at most.
-        most_s: for how long names are read, seconds.
+        most: the maximum number of groups that get a name.
+        most_s: how long to read names, in seconds.
         now_s: the clock.
 
     Raises:
@@ -58,7 +58,7 @@ def named(
                 yield row
                 continue
             name = row.recorded_name
-            # Without its first message, the whole queue would be searched in vain.
+            # If the first message is missing, MQGET would search the whole queue for nothing.
             if not name and row.group.has_head:
                 name = name_of(_properties(opened, options, row.group_id))
             yield replace(row, name=name)

@@ -1,12 +1,12 @@
-"""Lists the groups on a queue with their states, for queues of any length: in a bounded amount of memory, by browsing only.
+"""Lists the groups on a queue with their states. It only browses, and needs a limited amount of memory for queues of any length.
 
-One handle browses in physical order, without message data, from the first message to the last (``browse.py``). Groups are counted
-in a ``GroupStore``: a few in memory, the others in a temporary database of SQLite's: a file without a name, gone when it is
-closed. It has no message data: identifiers, numbers, counts, times, and the names of applications.
+One handle browses in physical order, without message data, from the first message to the last (``browse.py``). A ``GroupStore``
+counts the messages of each group. It keeps a few groups in memory and the others in a temporary SQLite database, which is deleted
+when it is closed. The database has identifiers, numbers, counts, times and names of applications, but no message data.
 
-The status records say who puts and gets a group (``owners.py``). Whether a group is complete follows from its messages; the queue
-manager is not asked for each group, because that would take a search of the queue each time. A group that lacks messages is
-looked at again, if a consumer may be getting it (``SecondLook``).
+The status records show which programs put and get a group (``owners.py``). The messages show whether a group is complete. The
+queue manager is not asked for this, because it would search the queue for each group. If a group lacks messages and a program may
+be working on it, this module looks again (``SecondLook``).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from mqgroups.operate.rules.inspection import Browsed, BrowsedInstance, GroupIns
 from mqgroups.operate.rules.judgement import Cause, GroupState, Judgement, Surroundings, judged
 from mqgroups.operate.rules.owner_state import SeenOwner, owners_of_groups
 
-# Causes are stored as numbers; those that an operator looks for come first.
+# Causes are stored as numbers. Causes that need an operator come first.
 _CAUSES = tuple(Cause)
 RANKS = {cause: rank for rank, cause in enumerate(_CAUSES)}
-# What comes first: the most dangerous groups, those in which nothing has happened for longest, or those with most data.
+# Which groups come first: the most dangerous, those that have been quiet for longest, or those with most data.
 Order: TypeAlias = Literal["danger", "quiet", "size"]
 _ORDERS: dict[Order, str] = {"danger": "rank, since", "quiet": "since", "size": "data_bytes DESC"}
 # The cache has 16 MiB. Sorting takes place in a file, too.
@@ -46,15 +46,15 @@ PRAGMA temp_store = FILE;
 CREATE TABLE tally (seen INTEGER, group_id BLOB NOT NULL PRIMARY KEY, packed BLOB) WITHOUT ROWID;
 CREATE TABLE judged (group_id BLOB NOT NULL PRIMARY KEY, rank INTEGER, since TEXT, data_bytes INTEGER) WITHOUT ROWID;
 """
-# How many groups are in memory; one takes less than a kilobyte.
+# The maximum number of groups in memory. Each takes less than a kilobyte.
 _MOST_IN_MEMORY = 20_000
 
 
 class GroupStore:
-    """The groups on a queue, counted while they are browsed. Use it in a ``with`` statement.
+    """The groups on a queue, whose messages are counted while the queue is browsed. Use it in a ``with`` statement.
 
     Attributes:
-        listed: how many groups were chosen.
+        listed: the number of groups that were chosen.
     """
 
     def __init__(self, most_in_memory: int = _MOST_IN_MEMORY) -> None:
@@ -68,7 +68,6 @@ class GroupStore:
         self._database.executescript(_TABLES)
 
     def _add(self, message: Browsed) -> None:
-        """Count a message of a group."""
         group_id = message.group_id
         found = self._counting.get(group_id)
         if found is None:
@@ -82,20 +81,19 @@ class GroupStore:
         found[1].add(message)
 
     def _write(self) -> None:
-        """Write the groups that are in memory to the database."""
         rows = ((seen, group_id, pickle.dumps(group)) for group_id, (seen, group) in self._counting.items())
         with self._database:
             self._database.executemany("REPLACE INTO tally VALUES (?, ?, ?)", rows)
         self._counting.clear()
 
     def inspections(self) -> Iterator[GroupInspection]:
-        """Yield all groups in the order of their first messages on the queue. They need not be judged."""
+        """Yield all groups in the order of their first messages on the queue, without judging them."""
         self._write()
         for (packed,) in self._database.execute("SELECT packed FROM tally ORDER BY seen"):
             yield pickle.loads(packed)
 
     def _choose(self, judge: Callable[[GroupInspection], Judgement | None]) -> None:
-        """Judge every group; ``None`` leaves it out of ``_chosen``."""
+        """Judge every group, and choose the groups for which ``judge`` does not return ``None``."""
         self._write()
 
         def rows() -> Iterator[tuple[bytes, int, str, int]]:
@@ -109,7 +107,7 @@ class GroupStore:
             self.listed = self._database.executemany("REPLACE INTO judged VALUES (?, ?, ?, ?)", rows()).rowcount
 
     def _chosen(self, order: Order = "danger") -> Iterator[tuple[GroupInspection, Cause, str]]:
-        """Yield the groups that were chosen: group, cause, since when."""
+        """Yield each chosen group with its cause and the time of its last known message or commit."""
         query = f"SELECT packed, rank, since FROM judged JOIN tally USING (group_id) ORDER BY {_ORDERS[order]}, seen"
         for packed, rank, since in self._database.execute(query):
             yield pickle.loads(packed), _CAUSES[rank], since
@@ -128,7 +126,7 @@ class GroupStore:
 # How often progress is reported, in messages.
 _STEP = 1000
 OnProgress = Callable[[BrowsedInstance], None]
-# As the store sorts.
+# The same orders as in the database.
 _KEYS: dict[Order, Callable[[Judgement], Any]] = {
     "danger": lambda row: (RANKS[row.cause], row.since),
     "quiet": lambda row: row.since,
@@ -137,7 +135,7 @@ _KEYS: dict[Order, Callable[[Judgement], Any]] = {
 
 
 def in_order(rows: Iterable[Iterable[Judgement]], order: Order = "danger") -> Iterator[Judgement]:
-    """Merge groups that are in this order; how many there are does not matter."""
+    """Merge iterables of groups that are sorted by ``order`` already. The number of groups does not matter."""
     return heapq.merge(*rows, key=_KEYS[order])
 
 
@@ -146,9 +144,9 @@ class GroupList(GroupStore):
 
     Attributes:
         instance: what was browsed.
-        names: of the queue: as it was named, of the local queue, and of other aliases of it.
-        gone: the groups that records of this queue's owners name, and of which no message is there; those that were chosen.
-        counts: how many groups there are, by state; without those.
+        names: the names of the queue: the name that was given, the name of the local queue, and the names of its other aliases.
+        gone: the chosen groups that records of this queue's owners name and of which no message is on the queue.
+        counts: the number of groups on the queue, by state, without the groups in ``gone``.
         data_bytes: the length of the data of all messages in groups.
     """
 
@@ -171,13 +169,13 @@ class GroupList(GroupStore):
         say: Callable[[str], None] = lambda _: None,
         name: str = "NAME",
     ) -> None:
-        """Judge all groups, and choose those to list.
+        """Judge all groups, and choose the groups to list.
 
         Args:
-            owners: those that were seen after browsing (``find_owners``): records from before it may name groups that are gone.
+            owners: from a call of ``find_owners`` after the queue was browsed. Earlier records may name groups that are gone.
             quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
-            wanted: whether to list a group; asked once for each, also for those of which no message is there.
-            say: called now and then with a text on how far it is.
+            wanted: whether to list a group. It is called once for each group, also for groups without messages on the queue.
+            say: called from time to time with a text about the progress.
             name: the owner that the operator asks about, for remedies.
         """
         self._owners = owners_of_groups(owners.owners)
@@ -207,13 +205,13 @@ class GroupList(GroupStore):
         self.gone = sorted(chosen, key=_KEYS["danger"])
 
     def groups(self, order: Order = "danger") -> Iterator[Judgement]:
-        """Yield the chosen groups of which messages are there, by default the most dangerous ones first."""
+        """Yield the chosen groups that have messages on the queue, by default the most dangerous groups first."""
         for group, cause, since in self._chosen(order):
             yield Judgement(cause, since, group, self._owners.get(group.group_id, ()), self._around)
 
 
 def _at_work(cause: Cause, group: GroupInspection, look: SecondLook) -> Cause | None:
-    """Return the cause of a group that only seems to be wrong: an owner has gone on, or works on it in a unit of work."""
+    """Return the right cause of a group that only seems to be wrong because programs work on it; ``None`` otherwise."""
     if cause.look == "got" and look.may_be_being_got(group):
         return Cause.GETTING
     if cause.look == "put" and look.has_moved_on(group):
@@ -224,11 +222,10 @@ def _at_work(cause: Cause, group: GroupInspection, look: SecondLook) -> Cause | 
 def browse_groups(q_mgr: ConnectionHolder, queue: str, on_progress: OnProgress = lambda _: None) -> GroupList:
     """Browse a queue, and count the messages of each group.
 
-    The queue is browsed in physical order; messages that are put or got meanwhile may be missed. Call ``judge`` on the result
-    before listing its groups.
+    The queue is browsed in physical order. Messages that are put or got meanwhile may be missed. Call ``judge`` before listing.
 
     Args:
-        queue: a local queue, or an alias of one.
+        queue: the name of a local queue, or of an alias of a local queue.
         on_progress: called after every 1000 messages, and at the end.
 
     Raises:
@@ -240,9 +237,9 @@ def browse_groups(q_mgr: ConnectionHolder, queue: str, on_progress: OnProgress =
 
 
 def counted(connection: Connection, queue: str) -> tuple[BrowsedInstance, tuple[GroupInspection, ...]]:
-    """Browse a queue; returns what was seen of it, and its groups. For repairs; raises MQIError.
+    """Browse a queue for a repair, and return what was seen of it, and its groups. Raises MQIError.
 
-    A user who may not inquire the queue is refused (NotAuthorised).
+    Raises NotAuthorised if the user is not allowed to inquire the queue.
     """
     with _browsed(connection, queue, lambda _: None, must_inquire=True) as found:
         return found.instance, tuple(found.inspections())
@@ -271,7 +268,7 @@ def _browsed(connection: Connection, queue: str, on_progress: OnProgress, *, mus
             if before is not None:
                 after, unasked = hidden_messages(connection, local)
             if after is None:
-                why = f"the command server did not tell ({unasked})"
+                why = f"the command server did not answer ({unasked})"
                 instance.unseen.append(f"how many messages units of work hide: {why}")
             else:
                 instance.hidden = max(after, before or 0)
@@ -282,7 +279,7 @@ def _browsed(connection: Connection, queue: str, on_progress: OnProgress, *, mus
 
 
 def _inquire(connection: Connection, local: str, instance: BrowsedInstance, *, must: bool) -> None:
-    """Inquire the queue itself: an alias has neither depth nor handle counts."""
+    """Inquire the local queue, because an alias has no depth and no handle counts."""
     try:
         opened = closing(connection.open_queue(local, mq.MQOO_INQUIRE))
     except NotAuthorised as error:

@@ -1,6 +1,6 @@
 """Checks this machine before a connection is made: versions, the binding, the client library, and the MQ client's variables.
 
-It calls no verb.
+This module makes no MQI call.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from mqgroups.errors import BindingMissing, ConfigurationError
 from mqgroups.mqi.binding import load_binding
 from mqgroups.operate.rules.findings import Finding, Severity, ok
 
-# The variables that tell an MQ client how to connect (IBM MQ, "IBM MQ environment variables").
+# The variables that determine how an MQ client connects (IBM MQ, "IBM MQ environment variables").
 _VARIABLES = ("MQSERVER", "MQCCDTURL", "MQCHLLIB", "MQCHLTAB", "MQCLNTCF", "MQSSLKEYR", "MQ_CONNECT_TYPE")
 _LIBRARIES = ("libmqic", "libmqm")
 # Part of the path of the embedded queue manager's library.
@@ -23,7 +23,7 @@ _EMBEDDED = "mqembedded"
 
 
 def machine_findings(environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
-    """Yield what there is on this machine to connect with."""
+    """Yield findings on the software and variables of this machine that a connection needs."""
     yield ok("versions", f"mqgroups {_version('mqgroups')}, Python {platform.python_version()}, {platform.platform()}")
     try:
         binding = load_binding()

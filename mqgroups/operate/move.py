@@ -1,9 +1,9 @@
 """Moves the rest of a group to another queue as it is, for a group that no producer or consumer can resume.
 
-It refuses to do so while another program works with the queue. An operator can override that check. It also refuses if a producer
-would put the rest of the group, because then the group would be on two queues. If the group's last message is missing, a record
-that cannot be seen or read may be that producer's. A consumer cannot finish a group that is moved. Its record has to go too, and
-the result names the consumer.
+A move is refused while another program works with the queue. An operator can override this check. A move is also refused if a
+producer would put the rest of the group, because then the group would be on two queues. If the group's last message is missing,
+any record that cannot be seen or read may belong to such a producer. A consumer cannot finish a group that is moved. So its
+record must be removed too, and the result names the consumer.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ from mqgroups.operate.rules.salvage import CannotSalvage, Obstacle, doubt, movab
 from mqgroups.settings import every
 from mqgroups.telemetry.repair import Repair
 
-# Properties are got as an MQRFH2 in front of the data, whatever the queue's PROPCTL says. MQPUT makes properties of it again.
+# MQGET returns properties as an MQRFH2 in front of the data, whatever PROPCTL the queue has. MQPUT makes properties of it again.
 _GET = st.gmo(
     mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2,
     match_options=mq.MQMO_MATCH_GROUP_ID,
 )
-# States of a status queue that has records which are not, or cannot be, looked at.
+# States of a status queue whose records were not read, or cannot be read.
 _UNREADABLE = DISARRAY - {OwnerState.MOVED} | {OwnerState.UNSEEN}
 _OWN_PREFIXES = ("MQGROUPS.", "SYSTEM.")
 
@@ -86,26 +86,25 @@ def move_group(
 ) -> GroupMove:
     """Move the rest of a group to another queue. MsgId, GroupId, numbers, offsets, flags and properties do not change.
 
-    The messages have a new put time there, and ask for no reports. Each unit of work gets messages and puts them, so each message
-    is always on one of the two queues. After a crash, call this again to move the rest.
+    On the other queue the messages have a new put time, and request no reports. Each unit of work gets messages and puts them. So
+    each message is always on one of the two queues. After a crash, call this again to move the rest.
 
     Args:
         queue: the queue that has the group.
-        group_id: the group, 24 bytes.
-        to: the queue to move it to; by default the queue's BOQNAME.
-        commit_every: how many physical messages to move in a unit of work.
-        accept: ``"in-use"``, as for ``salvage_owner``; ``"other-owners"``: not all records of producers can be found or read, and
-            you know that no producer will put the rest of this group; ``"dead-letters"`` moves messages with their dead-letter
-            headers (MQDLH), which a consumer would get as data.
+        group_id: the GroupId, 24 bytes.
+        to: the queue to move the group to, by default the queue's BOQNAME.
+        commit_every: the number of physical messages to move in a unit of work.
+        accept: the checks to override. ``"in-use"``: as for ``salvage_owner``. ``"other-owners"``: not all records of producers
+            can be found or read, but you know that no producer will put the rest of this group. ``"dead-letters"``: move messages
+            with their dead-letter headers (MQDLH), which a consumer would get as data.
 
     Raises:
-        RepairRefused: no message of the group is on the queue, its messages have dead-letter headers, another program works
-            with the queue, or a producer's record names the group, or may do so; nothing was changed.
-        OwnerActive: a unit of work hides a record, which may name the group; nothing was changed. Try again.
-        CommandRefused: the connection was lost, and the command server did not answer whether its unit of work is backed out.
-            Call this again.
-        ConfigurationError: there is no queue to move the group to; or it is the same queue, a status queue, one of the queue
-            manager's own, or has no room.
+        RepairRefused: no message of the group is on the queue, messages have dead-letter headers, another program works with the
+            queue, or a producer's record names or may name the group. Nothing was changed.
+        OwnerActive: a unit of work hides a record, which may name the group. Nothing was changed. Try again.
+        CommandRefused: the connection was lost, and it is not known whether the unit of work is backed out. Call this again.
+        ConfigurationError: no queue is given and BOQNAME is empty. Or the target is the same queue, a status queue, a queue of
+            the queue manager itself, or has no room.
         MQIError: a call failed. Units of work that were committed before stay committed.
     """
     checked_queue_name("queue", queue)
@@ -128,7 +127,7 @@ def move_group(
     except CannotSalvage as error:
         raise refused(f"group {group_id.hex()}", error) from error
     if not alone:
-        # Otherwise it is known by now that no unit of work has messages of the queue.
+        # In the other case it is already known that no unit of work has messages of the queue.
         _refuse_hidden(connection, owners.owners, group_id)
     target_name = to or seen.backout_queue
     if not target_name:
@@ -138,14 +137,14 @@ def move_group(
         return GroupMove(group, queue, target_name, consumers, owners.unseen)
     # Each message takes a get and a put.
     most = max(1, min(most_asked, connection.max_uncommitted_msgs // 2))
-    # An exclusive open also waits until a lost connection of this program has lost its handles. Its unit of work may last longer,
-    # so ``attempt`` asks for that. With a shared open neither is possible, so there is no second attempt.
+    # An exclusive open waits until the handles of this program's lost connection are closed. The unit of work of that connection
+    # may last longer, so ``attempt`` checks it. With a shared open neither is possible, so there is no second attempt.
     mode = mq.MQOO_INPUT_EXCLUSIVE if alone else mq.MQOO_INPUT_SHARED
 
     def attempt() -> None:
         with closing(connection.open_queue(queue, mode | mq.MQOO_NO_READ_AHEAD)) as source:
             if alone and uncommitted(connection, source.resolved_q_name):
-                # Messages of this program's lost connection, or of another program since the inspection: they may come back.
+                # A lost connection of this program or another program has got messages since the inspection. They may come back.
                 why = "the unit of work of a lost connection is not backed out yet"
                 raise hidden_by_unit_of_work(f"queue {queue}", why)
             with closing(ForwardQueue(connection, target_name)) as target:
@@ -170,7 +169,7 @@ def move_group(
 
 
 def _consumers(owners: Collection[SeenOwner], group_id: bytes) -> tuple[SeenOwner, ...]:
-    """Return the consumers whose records name the group; raises RepairRefused if the record of a producer does."""
+    """Return the consumers whose records name the group. Raises RepairRefused if the record of a producer names it."""
     found = []
     for each in owners:
         if not each.has_group or each.record is None or each.record.group_id != group_id:
@@ -212,7 +211,7 @@ def _check_producers_seen(
 def _check_target(
     connection: Connection, name: str, owners: Collection[SeenOwner], seen: BrowsedInstance, group: GroupInspection
 ) -> None:
-    """Raise ConfigurationError if the group cannot be moved to this queue, or must not; MQIError if it cannot be opened."""
+    """Raise ConfigurationError if the group cannot or must not be moved to this queue. Raises MQIError if it cannot be opened."""
     with closing(connection.open_queue(name, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN)) as target:
         to, is_here = target.resolved_q_name, target.resolved_q_mgr_name == connection.q_mgr_name
     if is_here and to == seen.resolved_q_name:
@@ -220,7 +219,7 @@ def _check_target(
     is_own = any(each.startswith(_OWN_PREFIXES) for each in (name, to))
     if is_own or (is_here and any(each.status_queue == to for each in owners)):
         raise _unfit(name, "is for status records or for the queue manager")
-    # What may not be inquired is found out by the first MQPUT, in a unit of work that is then backed out.
+    # If the user is not allowed to inquire, the first MQPUT shows whether it is possible. Its unit of work is backed out then.
     facts = inquired(connection, to, ("USAGE", "PUT", "CURDEPTH", "MAXDEPTH"))[0] if is_here else {}
     if facts.get("USAGE") == "XMITQ":
         raise _unfit(name, "is a transmission queue")
@@ -236,7 +235,7 @@ def _unfit(name: str, why: str) -> ConfigurationError:
 
 
 def _refuse_hidden(connection: Connection, owners: Collection[SeenOwner], group_id: bytes) -> None:
-    """Raise OwnerActive if a unit of work hides a record. Its messages of the group would stay, or come back after the move."""
+    """Raise OwnerActive if a unit of work hides a record, because it would also hide messages of the group from the move."""
     for each in owners:
         if each.record is not None or each.state not in AT_WORK:
             continue
@@ -246,7 +245,7 @@ def _refuse_hidden(connection: Connection, owners: Collection[SeenOwner], group_
 
 
 def _forward(source: Queue, target: ForwardQueue, group_id: bytes, most: int) -> bool:
-    """Get up to ``most`` physical messages of the group and put them as they are; returns whether there may be more."""
+    """Get up to ``most`` physical messages of the group, and put them unchanged. Returns whether the queue may have more."""
     md = st.md(group_id=group_id)
     for _ in range(most):
         got = source.get(md, _GET)

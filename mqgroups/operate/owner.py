@@ -1,10 +1,10 @@
 """Inspects the status queue of a producer or consumer, to show what its next start would find, without starting it.
 
-This is for init steps, supervisors and operators. The status queue is opened as its owner opens it, so the result is what a start
-would find. While an owner has the queue open, it can only be browsed. On request, a record that is no longer needed is removed;
-nothing else is changed. A start does not need that, but it empties the status queue of an owner that does not come back.
+This is for init steps, supervisors and operators. This module opens the status queue as the owner opens it, so the result is what
+a start would find. If the owner has the queue open, the queue can only be browsed. On request, a record that is no longer needed
+is removed. Nothing else is changed. Such a removal cleans up after an owner that is never started again.
 
-Not here: resuming a group. The next start of the owner does that.
+Not here: resuming a group. The next start of the owner does this.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def inspect_owner(
     """Return what the next start of a producer or consumer would find on its status queue.
 
     Args:
-        queue: the queue it puts to or gets from, to compare with its record; by default it is not compared.
-        tidy: remove a record that is no longer needed: one of no group, or one of a completed group without a checkpoint.
-            The state is then ``CLEAN``, with that record.
+        queue: the queue that the program puts to or gets from, to compare with the record. By default it is not compared.
+        tidy: remove a record that is no longer needed: a record without a group, or of a completed group without a checkpoint.
+            The state is then ``CLEAN``, and the result has the removed record.
 
     Raises:
         ConfigurationError: a name or role is not valid.
-        StatusError: a start would be refused because of what is on the status queue; nothing was changed.
+        StatusError: a start would be refused because of what is on the status queue. Nothing was changed.
         MQIError: a call failed.
     """
     owner_role = checked_role(role)
@@ -62,7 +62,7 @@ def inspect_owner(
     except QueueMissing:
         return found(OwnerState.UNKNOWN)
     except OwnerActive:
-        # Its record may be hidden or replaced at any moment.
+        # The record of a running owner may be hidden or replaced at any moment.
         with suppress(StatusError, MQIError):
             return found(OwnerState.ACTIVE, held_by(connection, status_queue))
         return found(OwnerState.ACTIVE)
@@ -73,7 +73,7 @@ def inspect_owner(
             expected = Expectations(owner_role, name, queue or record.queue, connection.q_mgr_identifier)
             if (mismatch := mismatch_of(record, expected)) is not None:
                 raise foreign_record(status.name, mismatch)
-        # A checkpoint may tell an application which group is next, so it stays until the application removes it.
+        # An application may need the checkpoint to find the next group. So it stays until the application removes it.
         if record is None or record.is_needed or not tidy:
             return found(state_of(record), record)
         status.take_away()

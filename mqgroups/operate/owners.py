@@ -1,9 +1,9 @@
-"""Lists the owners of a queue manager: every producer and consumer with a status queue, and the groups of shared status queues.
+"""Lists the owners of a queue manager: each producer and consumer with a status queue, and the groups of shared status queues.
 
-Status queues are browsed and inquired, so running owners are not disturbed. The command server lists them, and says who has them
-open; without it, the caller names them, and nobody knows by whom they are open.
+Status queues are only browsed and inquired, so running owners are not disturbed. The command server lists the status queues and
+the programs that have them open. Without it, the caller names the status queues, and their open handles are not known.
 
-Not here: what the next start of one owner would find (``owner.py``), which opens its status queue as the owner does.
+Not here: what the next start of one owner would find (``owner.py``), because this opens the status queue as the owner does.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from mqgroups.status.records import of_another_version
 _PREFIX = "MQGROUPS."
 _ROLES: dict[str, RoleName] = {"MQGROUPS.PUT.": "put", "MQGROUPS.GET.": "get"}
 _SHARED = "MQGROUPS.SHARED."
-# How the names of status queues begin that the command server is asked for.
+# Status queues whose names begin in one of these ways are requested from the command server.
 USUAL = (*_ROLES, _SHARED)
-# A program at work hides its record for a moment at each commit.
+# A running program hides its record for a moment at each commit.
 _MOST_LOOKS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class SeenOwners:
-    """The owners of a queue manager."""
+    """The owners of a queue manager that were found."""
 
     owners: tuple[SeenOwner, ...]
     """All owners that were seen, sorted by role and name."""
@@ -47,17 +47,17 @@ class SeenOwners:
     """Whether the command server has listed the status queues."""
 
     def of_queues(self, queues: Collection[str]) -> SeenOwners:
-        """Return the owners whose record or anchor names one of these queues. Those whose queue is not known are unseen."""
+        """Return the owners whose record or anchor names one of these queues. Owners of unknown queues go into ``unseen``."""
         found = tuple(each for each in self.owners if each.queue in queues)
         unknown = [each for each in self.owners if not each.queue and each.state is not OwnerState.CLEAN]
         if not unknown:
             return SeenOwners(found, self.unseen)
         named = ", ".join(f"{each.name} ({each.state.value})" for each in unknown)
-        return SeenOwners(found, (*self.unseen, f"of which queue these owners are, for they show no record: {named}"))
+        return SeenOwners(found, (*self.unseen, f"the queues of these owners, because they show no record: {named}"))
 
     @property
     def _producers_seen(self) -> bool:
-        """Whether the records of all producers were seen, and none is being replaced by a program at work."""
+        """Whether the records of all producers were seen, and no running program is replacing one of them."""
         being_replaced = (
             each.state is OwnerState.ACTIVE and each.record is None and each.role != "get" for each in self.owners
         )
@@ -70,9 +70,9 @@ def find_owners(
     """Return the producers and consumers that have a status queue on this queue manager. Nothing is changed.
 
     Args:
-        names: only owners of these names. Their status queues are also looked at if the command server does not list them.
-        status_queues: status queues to look at besides those that the command server lists (``MQGROUPS.PUT.*``, ``.GET.*`` and
-            ``.SHARED.*``): those with other names; or all, if this user may not ask it.
+        names: return only owners with these names. Their status queues are read even if the command server does not list them.
+        status_queues: other status queues to read. The command server lists ``MQGROUPS.PUT.*``, ``MQGROUPS.GET.*`` and
+            ``MQGROUPS.SHARED.*``. If this user is not allowed to ask it, give all status queues.
 
     Raises:
         ConfigurationError: a name is not valid.
@@ -87,14 +87,14 @@ def find_owners(
 
 
 def seen_owners(connection: Connection, names: Collection[str] = (), status_queues: Collection[str] = ()) -> SeenOwners:
-    """As ``find_owners``, for other modules of this package."""
+    """Return the same as ``find_owners``, for other modules of this package."""
     unseen: list[str] = []
     by_name = {prefix + name for name in names for prefix in _ROLES}
     listed: set[str] = set()
     try:
         listed |= {name for name in queue_names(connection, f"{_PREFIX}*") if name.startswith(USUAL)}
     except CommandRefused as error:
-        why = f"the command server did not tell ({error})"
+        why = f"the command server did not answer ({error})"
         unseen.append(f"status queues are not listed, only those that are named: {why}")
     is_listed = not unseen
     held: dict[str, tuple[Holder, ...]] = {}
@@ -104,7 +104,7 @@ def seen_owners(connection: Connection, names: Collection[str] = (), status_queu
             held |= {} if each.startswith(_PREFIX) else holders(connection, each)
     except CommandRefused as error:
         if not unseen:
-            unseen.append(f"who has status queues open is not shown: the command server did not tell ({error})")
+            unseen.append(f"who has status queues open is not shown: the command server did not answer ({error})")
     owners: list[SeenOwner] = []
     for name in sorted({*listed, *by_name, *status_queues}):
         owners += _owners_of(connection, name, held.get(name, ()), must_exist=name in status_queues)
@@ -137,7 +137,7 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
         )
         if message is not None or state is not OwnerState.ACTIVE:
             break
-    unknown = f"whether a program has it open is not known: {unasked}" if unasked else ""
+    unknown = f"it is not known whether a program has it open: {unasked}" if unasked else ""
     if state is OwnerState.HIDDEN:
         state, unknown = lost_or_hidden(connection, look)
     of = message.record if message else next((each.record for each in look.messages), None)
@@ -150,7 +150,7 @@ def _owners_of(connection: Connection, name: str, held: tuple[Holder, ...], *, m
 
 
 def _with_record(connection: Connection, look: StatusQueueLook, owner: SeenOwner, message: FoundMessage) -> SeenOwner:
-    """Return an owner with the record in a message of its status queue."""
+    """Return the owner with the record that is in a message of its status queue."""
     record = message.record
     owner = replace(owner, record=record, committed_at=look.put_time(message), put_by=message.user)
     if record.state is RecordState.IN_GROUP and not owner.is_shared:
@@ -175,7 +175,7 @@ def _usual_owner(name: str) -> tuple[RoleName | None, str]:
 def _shared(
     connection: Connection, look: StatusQueueLook, *, is_active: bool, held: tuple[Holder, ...]
 ) -> Iterator[SeenOwner]:
-    """Return the groups with records on a shared status queue; each is an owner of its own."""
+    """Yield an owner for each group that has records on a shared status queue."""
     statuses: dict[tuple[str, int, str], FoundMessage] = {}
     intents: dict[tuple[str, int, str], FoundMessage] = {}
     for each in look.messages:

@@ -1,9 +1,8 @@
-"""Looks at queues, with their groups and owners: at one for ``doctor`` and ``check``, or at several at once.
+"""Inspects queues with their groups and owners: one queue for ``doctor`` and ``check``, or several queues at once.
 
-Status queues are listed after the queues are browsed, because records from before may name groups that are gone by then.
+Status queues are read after the queues are browsed, because earlier records may name groups that are gone meanwhile.
 
-Not here: how a queue is browsed (``groups.py``), how a group is judged (``rules/judgement.py``), and what mends it
-(``rules/remedies.py``).
+Not here: browsing a queue (``groups.py``), judging a group (``rules/judgement.py``), and remedies (``rules/remedies.py``).
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ _Q = TypeVar("_Q", bound=ConnectionHolder)
 
 @dataclass(slots=True)
 class Sight:
-    """What was seen of queues and of all owners.
+    """What was seen of several queues and of all owners.
 
     Attributes:
-        owners: all of them.
-        lists: the groups by queue; a queue and its aliases are one. They are not judged yet.
-        refused: why other queues could not be browsed.
+        owners: all owners.
+        lists: the groups of each queue, which are not judged yet. A queue and its aliases count as one queue.
+        refused: the errors of the queues that could not be browsed.
     """
 
     owners: SeenOwners = field(default_factory=lambda: SeenOwners(()))
@@ -43,7 +42,7 @@ class Sight:
     refused: dict[str, MQIError] = field(default_factory=dict)
 
     def unseen(self) -> Iterator[str]:
-        """Yield what could not be seen, and for want of what: a sentence each."""
+        """Yield a sentence for each thing that could not be seen, with the reason."""
         yield from self.owners.unseen
         for queue, error in self.refused.items():
             owners = (each for each in self.owners.owners if each.queue == queue)
@@ -63,11 +62,11 @@ def look_at_queues(
     also: Collection[str] = (),
     status_queues: Collection[str] = (),
 ) -> Iterator[Sight]:
-    """Browse these queues, or all that records name, and then list the owners.
+    """Browse these queues, or all queues that records name. Then find the owners.
 
     Args:
-        queues: their names; ``None`` for all.
-        also: with ``None``, others besides. A queue whose programs have ended is named by no record any more.
+        queues: the names of the queues; ``None`` for all queues that records name.
+        also: more queues, if ``queues`` is ``None``. If the programs of a queue have ended, no record names it any more.
         browse: ``browse_groups``, or a function that shows its progress.
         status_queues: as for ``find_owners``.
     """
@@ -99,10 +98,10 @@ class QueueLook:
     """What was seen of a queue and its owners.
 
     Attributes:
-        problem: why it could not be browsed.
-        counts: how many groups there are by cause.
+        problem: why the queue could not be browsed.
+        counts: the number of groups by cause.
         first: the first group of each cause that needs an operator.
-        of_owner: those that a record of the owner in question names.
+        of_owner: the groups that a record of the named owner names.
     """
 
     queue: str
@@ -113,7 +112,7 @@ class QueueLook:
     unseen: Sequence[str] = ()
 
     def findings(self) -> Iterator[Finding]:
-        """Yield what is wrong, the most dangerous first."""
+        """Yield what is wrong, the most dangerous findings first."""
         if self.problem:
             why = "groups without a beginning cannot be found"
             yield Finding(f"groups on {self.queue}", Severity.UNSEEN, self.problem, why)
@@ -125,17 +124,17 @@ class QueueLook:
         yield ok(f"groups on {self.queue}", f"{in_order:,} group{'' if in_order == 1 else 's'} in order or at work")
 
     def deals_with(self) -> set[str]:
-        """Return the status queues whose lost records the groups lack: one finding is enough for both."""
+        """Return status queues whose lost records are the reason for findings on groups. They need no findings of their own."""
         return {owner.status_queue for each in self.first.values() for owner in may_have_lost(each)}
 
     def largest(self) -> int:
-        """Return how many messages a group has that may have to be set aside."""
+        """The number of messages of the largest group that may have to be moved to the backout queue."""
         return max((each.group.messages for each in self.first.values()), default=0)
 
     def against_start(self, producer: SeenOwner, *, other_programs: bool = False) -> Iterator[Finding]:
-        """Yield why a start of this producer would put messages twice, or leave a gap.
+        """Yield the reasons why a start of this producer would put messages twice or leave a gap.
 
-        ``other_programs``: groups without a record belong to other programs.
+        ``other_programs``: whether groups without a record belong to other programs.
         """
         for each in self.of_owner:
             if each.cause in NOT_TO_START:
@@ -144,7 +143,7 @@ class QueueLook:
             yield self._all(Cause.NO_RECORD)
 
     def _all(self, cause: Cause) -> Finding:
-        """Return the finding on all groups of one cause: how to mend the first one."""
+        """Return the finding on all groups of one cause. Its remedy is for the first group."""
         many = self.counts[cause]
         found = _finding(self.first[cause], many)
         if many == 1:
@@ -154,7 +153,7 @@ class QueueLook:
 
 
 def pipe_findings(producer: SeenOwner, consumer: SeenOwner) -> Iterator[Finding]:
-    """Yield a finding if the two records of a name are of a pipe, and not of one commit."""
+    """Yield a finding if the two records belong to a pipe, but are not from the same commit."""
     found = judged(None, [consumer], Surroundings(BrowsedInstance("", consumer.queue, hidden=0), [producer, consumer]))
     if found.cause is Cause.PIPE:
         yield _finding(found)
@@ -176,7 +175,7 @@ def look_at_queue(
     name: str = "NAME",
     status_queue: str = "",
 ) -> QueueLook:
-    """Browse a queue, then the status queues, and judge the groups; raises ConnectionBroken."""
+    """Browse a queue, then the status queues, and judge the groups. Raises ConnectionBroken."""
     look = QueueLook(queue)
 
     def wanted(judgement: Judgement) -> bool:

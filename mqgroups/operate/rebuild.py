@@ -1,12 +1,11 @@
-"""Writes a lost status record again, from the messages on the data queue, so that the next start of its owner resumes the group.
+"""Writes a lost status record again, from the messages on the data queue. Then the next start of its owner resumes the group.
 
-``rules/salvage.py`` decides. If the position cannot be proved, nothing is written. Unreadable messages on the status queue are
-moved away in the same unit of work (``status_queues.damage``). If there is a valid record beside them, it stays, and none is
-written.
+``rules/salvage.py`` decides. If the owner's position cannot be proved, nothing is written. Unreadable messages on the status
+queue are moved away in the same unit of work (``status_queues.damage``). If a valid record is also there, none is written.
 
-The owner's status queue is open exclusively meanwhile, so no new owner can start. If there is an anchor without its record, a
-unit of work may hide the record, so nothing is written, unless the command server says that no unit of work has messages of the
-queue: then the record is lost.
+Meanwhile the owner's status queue is open exclusively, so no owner can start. If the status queue has an anchor without its
+record, a unit of work may hide the record, and nothing is written. But if the command server reports that no unit of work has
+messages of the queue, the record is lost and a new one is written.
 """
 
 from __future__ import annotations
@@ -92,36 +91,35 @@ def salvage_owner(
 ) -> Salvage:
     """Write the lost status record of a producer or consumer again, from the messages of its group that are on its queue.
 
-    The next start resumes the group: a producer after the last message on the queue, a consumer at the first one that is left.
-    The producer of a pipe resumes where the record of the pipe's consumer says, if that record is there. The checkpoint and the
-    number of owners cannot be found from the messages.
+    The next start resumes the group: a producer after the last message on the queue, a consumer at the first message that is
+    left. The producer of a pipe resumes at the position in the record of the pipe's consumer, if this record exists. The messages
+    do not show the checkpoint and the number of owners.
 
     Args:
-        queue: the queue it puts to or gets from, by the name that the application uses.
-        group_id: the group, 24 bytes; by default the only one on the queue that may have been interrupted.
+        queue: the queue that the program puts to or gets from, by the name that the application uses.
+        group_id: the GroupId, 24 bytes. By default, the only group on the queue that may have been interrupted.
         checkpoint: the application's checkpoint, to be written into the record.
         accept: the checks to override. Override a check only if you know what it cannot find out:
-            ``"in-use"``: other programs have the queue open, or its messages in units of work, or it cannot be found out whether
-            they do. You know that they do not work with this group.
+            ``"in-use"``: other programs have the queue open, or have its messages in units of work, or this cannot be found out.
+                You know that these programs do not work with this group.
             ``"other-owners"``: not all other status queues can be found or read. You know that no other owner has this group.
             ``"begun"``: the first messages of a producer's group are gone. You know that a consumer got them in order.
-            ``"nothing-interrupted"``: no group is interrupted. Only messages that cannot be read are moved away, and a checkpoint
-            that is given is written.
-        other_status_queues: status queues of other owners on this queue manager. Their records are read, because a group has
-            one owner. The command server lists those called ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``.
-            If this user may not ask it, these names must be all that exist.
+            ``"nothing-interrupted"``: no group is interrupted. Unreadable messages are moved away. A given checkpoint is written.
+        other_status_queues: status queues of other owners on this queue manager. Their records are read, because a group has only
+            one owner. The command server lists ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``. If this user is
+            not allowed to ask it, give all status queues.
         unreadable_to: the queue to move messages on the status queue to, if they cannot be read as records or if there are
-            several records. They are moved unchanged, in the same unit of work. By default they are an error. If a valid record
-            with its anchor is beside messages that cannot be read, only these are moved, and no record is written.
-        status_model: the model queue to make the status queue from, if there is none.
-        record_user: the user that the owner runs under. The record is put as its own, which needs the authority +setid for the
-            status queue and the queue manager. Records of other users count as unreadable. By default the record is this
-            program's user's, and another user's owner has to be started once with ``record_users=``.
+            several records. The messages are moved unchanged, in the same unit of work. By default they are an error. If a valid
+            record with its anchor is beside unreadable messages, only these messages are moved, and no record is written.
+        status_model: the model queue to make the status queue from, if it does not exist.
+        record_user: the user that the owner runs under. The record is put as this user's, which needs the authority +setid for
+            the status queue and the queue manager. Records of other users count as unreadable. By default the record is put as
+            this program's user. An owner of another user must then be started once with ``record_users=``.
 
     Raises:
-        RepairRefused: the messages do not prove the owner's position in the group; nothing was changed.
-        OwnerActive: the owner is running; or a unit of work hides its record, or the record of another owner.
-        ConfigurationError, StatusError, MQIError: as for its start.
+        RepairRefused: the messages do not prove the owner's position in the group. Nothing was changed.
+        OwnerActive: the owner is running, or a unit of work hides its record or the record of another owner.
+        ConfigurationError, StatusError, MQIError: as for a start of the owner.
     """
     owner_role = checked_role(role)
     check_collection("other_status_queues", other_status_queues)
@@ -155,7 +153,7 @@ def salvage_owner(
 
 @dataclass(slots=True, kw_only=True)
 class _Rebuild:
-    """One call of ``salvage_owner``, with all its attempts. Each writes a record with the same mark."""
+    """One call of ``salvage_owner`` with all its attempts, which write records with the same mark."""
 
     connection: Connection
     role: Role
@@ -176,7 +174,7 @@ class _Rebuild:
     planned: Salvage | None = None
 
     def attempt(self) -> Salvage:
-        """Open the status queue, and write the record, or plan it."""
+        """Open the status queue, and write the record. For a check, only plan it."""
         status = RepairedQueue(
             self.connection,
             self.status_queue,
@@ -201,7 +199,7 @@ class _Rebuild:
         if self.planned is not None and not orphaned and not damaged.messages:
             written = self.planned.record or self.planned.kept
             if (found.mark if found else None) == (written.mark if written else None):
-                # An earlier attempt was committed, although its MQCMIT had no answer.
+                # An earlier attempt was committed, although its MQCMIT did not return.
                 return replace(self.planned, done=True)
         if found is not None and (self.role is Role.PUT or found.state is RecordState.IN_GROUP):
             error = CannotSalvage(Obstacle.RECORD_THERE, f"a record ({found.state.value})", "no record")
@@ -244,11 +242,11 @@ class _Rebuild:
         """Return the interrupted group as it is on the queue, and the record to write.
 
         Args:
-            ended: the record of a consumer's last group, which ended. It keeps its checkpoint.
-            moved: the records that are moved away. They agree in the MsgId of the group's first message, which was got.
+            ended: the record of a consumer's last group if that group has ended. The new record keeps its checkpoint.
+            moved: the records that are moved away. They have the same MsgId of the group's first message, which was got.
         """
         connection = self.connection
-        # Before the queue is browsed: a pipe that goes on since then has put more, or its record has become another one.
+        # This is read before the queue is browsed. If the pipe has continued since then, it has put more or has another record.
         outgoing = self._recorded()
         seen, groups = counted(connection, self.queue)
         where: tuple[GroupInspection | None, GroupPosition] | None
@@ -261,7 +259,7 @@ class _Rebuild:
                 )
             else:
                 where = interrupted_at(self.role, groups, seen, group_id=self.group_id, accepted=self.accepted)
-            # After the queue was inspected: an owner that has begun a group since has committed a record of it.
+            # This is checked after the queue was inspected: an owner that has begun the group since then has committed a record.
             if where:
                 check_not_owned(
                     connection,
@@ -277,7 +275,7 @@ class _Rebuild:
         return where[0] if where else None, self._record(seen, where, ended, moved)
 
     def _away(self, status: RepairedQueue) -> ForwardQueue:
-        """Open the queue for unreadable messages; raises ConfigurationError if it is the status queue, or that of the groups."""
+        """Open the queue for unreadable messages. Raises ConfigurationError if it is the status queue or the data queue."""
         with closing(self.connection.open_queue(self.queue, mq.MQOO_BROWSE)) as data:
             own = (status.name, data.resolved_q_name)
         away = ForwardQueue(self.connection, self.unreadable_to)
@@ -290,7 +288,7 @@ class _Rebuild:
         return away
 
     def _recorded(self) -> Outgoing | None:
-        """Return what the record of the pipe's consumer says of its producer; ``None`` without one, or for other owners."""
+        """Return the producer's position in the record of the pipe's consumer; ``None`` if there is no position."""
         if self.role is not Role.PUT or self.status_queue != status_queue_name(Role.PUT, self.name):
             return None
         try:
@@ -307,7 +305,7 @@ class _Rebuild:
         ended: StatusRecord | None,
         moved: Collection[StatusRecord],
     ) -> StatusRecord | None:
-        """Return the record to write. Without an interrupted group it has only the checkpoint that is given, if one is."""
+        """Return the record to write. Without an interrupted group it has only the given checkpoint; ``None`` without either."""
         if where is None and self.checkpoint is None:
             return None
         group, position = where or (None, GroupPosition())
@@ -333,7 +331,7 @@ class _Rebuild:
         )
         if self.role is Role.GET or where is None:
             return record
-        # If all were got, nothing shows it any more.
+        # If all messages were got, nothing shows it any more.
         has_first = group is not None and group.has_head
         properties = properties_of_first_message(self.connection, self.queue, position.group_id) if has_first else None
         (persistence,) = group.persistences if group else (Persistence.PERSISTENT,)
@@ -353,7 +351,7 @@ def _read(
     """Read the status queue.
 
     Returns:
-        The record, or ``None``; which messages are to be moved away; whether there is an anchor whose record is lost.
+        The record, or ``None``; the messages to move away; and whether there is an anchor whose record is lost.
     """
     where = f"status queue {status.name}"
     hidden, unasked = hidden_messages(connection, status.name)

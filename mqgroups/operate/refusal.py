@@ -1,6 +1,6 @@
-"""The errors for a salvage or a move that is refused; and the check that no other owner has a group.
+"""The errors for a salvage or a move that is refused, and the check that no other owner has a group.
 
-``rules/salvage.py`` decides; this module turns its decision into an error that names the remedy.
+``rules/salvage.py`` decides. This module makes an error from its decision, with the remedy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mqgroups.operate.rules.salvage import DOUBTS, CannotSalvage, Obstacle, doub
 
 
 def checked_accept(accept: Collection[Accept]) -> frozenset[Obstacle]:
-    """Return the checks that are overridden; raises ConfigurationError for an unknown one."""
+    """Return the checks that are overridden. Raises ConfigurationError for an unknown check."""
     known = sorted(get_args(Accept))
     if isinstance(accept, str) or not set(accept) <= set(known):
         raise ConfigurationError(f"accept must be a collection of {', '.join(known)}, got {accept!r}")
@@ -27,7 +27,7 @@ def checked_accept(accept: Collection[Accept]) -> frozenset[Obstacle]:
 
 
 def checked_group_id(group_id: bytes) -> bytes:
-    """Return a GroupId; raises ConfigurationError unless it is 24 bytes."""
+    """Return a GroupId. Raises ConfigurationError if it is not 24 bytes."""
     if not isinstance(group_id, bytes) or len(group_id) != GROUP_ID_LENGTH:
         raise ConfigurationError(f"group_id must be {GROUP_ID_LENGTH} bytes, got {group_id!r}")
     return group_id
@@ -44,13 +44,13 @@ def refused(where: str, error: CannotSalvage, status_queue: str = "") -> RepairR
 def refusal(
     because: str, where: str, found: str, expected: str, remedy: str, status_queue: str, owner: str = ""
 ) -> RepairRefused:
-    """Return the error; ``where`` something was found, and ``remedy``: sentences without the last full stop."""
+    """Return the error. ``where``: the queue or group with its name. ``remedy``: sentences without the last full stop."""
     text = f"{where}: found {found}, expected {expected}. {remedy}. Nothing was changed"
     return RepairRefused(text, status_queue=status_queue, because=because, found=found, expected=expected, owner=owner)
 
 
 def record_hidden(status_queue: str, group_id: bytes, unknown: str = "") -> OwnerActive:
-    """Return the error for another owner's record that a unit of work hides; ``unknown``: why it is not known that one does."""
+    """Return the error for another owner's record that a unit of work hides. ``unknown``: why this is not certain."""
     why = f"{unknown or 'a unit of work hides its record'}. It may name group {group_id.hex()}"
     error = hidden_by_unit_of_work(f"status queue {status_queue}", why)
     if unknown:
@@ -59,7 +59,7 @@ def record_hidden(status_queue: str, group_id: bytes, unknown: str = "") -> Owne
 
 
 def hidden_by_unit_of_work(where: str, why: str) -> OwnerActive:
-    """Return the error for messages that a unit of work hides, or may hide; ``why`` is a clause that says so."""
+    """Return the error for messages that a unit of work hides or may hide. ``why`` is a clause with the reason."""
     error = OwnerActive("MQGET", where, mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
     error.context = why[0].upper() + why[1:]
     return error
@@ -75,15 +75,15 @@ def check_not_owned(
     named: Collection[str],
     accepted: Collection[Obstacle],
 ) -> None:
-    """Check that no other owner's record names a group, and that no hidden record might: two owners would put or get it twice.
+    """Check that no other owner's record names or may name a group, because two owners would put or get it twice.
 
-    A record is never overruled. One that a unit of work hides is waited for, also if this user may not see whether it is lost
-    instead; a lost one is a doubt, else two owners whose records are lost would wait for each other. Other queue managers are
-    not asked: a group and its records are on the same one. Considered: marking each message with its owner. Then every consumer
-    would have to read the mark.
+    An existing record is never overridden. If a unit of work hides a record, or this user is not allowed to see whether the
+    record is lost, the caller has to wait. A lost record is a doubt that can be overridden, because two owners with lost records
+    would otherwise wait for each other. Other queue managers are not asked, because a group and its records are on the same queue
+    manager. A mark of the owner in each message was considered, but then every consumer would have to read it.
 
-    ``role``, ``own`` (its status queue) and ``queue`` are of the owner whose record is rebuilt; ``named``: other status queues;
-    if the command server cannot be asked, all that exist.
+    ``role``, ``own`` (its status queue) and ``queue`` belong to the owner whose record is rebuilt. ``named``: other status
+    queues; all that exist if the command server cannot be asked.
     """
     seen = seen_owners(connection, status_queues=named)
 
@@ -93,7 +93,7 @@ def check_not_owned(
     if not seen.is_listed and not named:
         unknown(seen.unseen[0], "the list, or the names from the operator")
     if seen.is_listed and own.startswith(USUAL) and all(each.status_queue != own for each in seen.owners):
-        # The command server leaves out queues that the user may not display. This one exists, because it is open.
+        # The command server omits queues that the user is not allowed to display. This status queue exists, because it is open.
         unknown(f"the list of status queues lacks {own}, so it lacks those that this user may not display", "all")
     for each in seen.owners:
         name, record = each.status_queue, each.record

@@ -1,6 +1,6 @@
-"""A status queue whose record an operator's function reads, replaces or removes; its owner must not be running.
+"""A status queue for operators' functions, which read, replace or remove its record. The owner must not be running.
 
-A record that is replaced can keep the user who put it, so that its owner goes on believing it (MQPMO_PASS_IDENTITY_CONTEXT).
+A record that replaces another record can keep its user (MQPMO_PASS_IDENTITY_CONTEXT). Then the owner still trusts the record.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from mqgroups.status.queue import StatusQueue
 from mqgroups.status.records import LONGEST_RECORD_BYTES
 
 _T = TypeVar("_T")
-# What is moved keeps its properties: MQPUT makes properties of the MQRFH2 again.
+# Moved messages keep their properties, because MQPUT makes properties of the MQRFH2 again.
 _MOVE = mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_WAIT | mq.MQGMO_FAIL_IF_QUIESCING | mq.MQGMO_PROPERTIES_FORCE_MQRFH2
 _MOVE_ANY, _MOVE_ONE = st.gmo(_MOVE), st.gmo(_MOVE, match_options=mq.MQMO_MATCH_MSG_ID)
 
 
 class RepairedQueue(StatusQueue):
-    """A status queue, open exclusively for an operator."""
+    """A status queue that is open exclusively for an operator."""
 
     def __init__(
         self,
@@ -44,12 +44,11 @@ class RepairedQueue(StatusQueue):
         keeps_user: bool = False,
         user: str | None = None,
     ) -> None:
-        """Open the status queue; arguments and errors as for ``StatusQueue``, and:
+        """Open the status queue. Other arguments and the errors are those of ``StatusQueue``.
 
         Args:
-            keeps_user: a record that replaces another one keeps its user. If that is not this program's user, that needs the
-                authority +passid.
-            user: put records as this user's. That needs the authority +setid.
+            keeps_user: keep the user of a replaced record. If this program has another user, this needs authority +passid.
+            user: put records as this user. This needs authority +setid.
 
         Attributes:
             put_by: the user of the record that was put last; empty before.
@@ -57,7 +56,7 @@ class RepairedQueue(StatusQueue):
         self.put_by = ""
         self.record_user = user or ""
         self._keeps_user = keeps_user
-        # Why users cannot be kept: the 2035 of opening the queue for that.
+        # Why users cannot be kept: the error 2035 when the queue was opened for this.
         self._cannot_keep: NotAuthorised | None = None
         super().__init__(
             connection, name, model, wait_s, longest_bytes=longest_bytes, for_owner=False, record_users=record_users
@@ -73,7 +72,7 @@ class RepairedQueue(StatusQueue):
 
     @property
     def user_of_record(self) -> str:
-        """The user who has put the record that ``read`` found; empty if there was none."""
+        """The user who put the record that ``read`` found; empty if there was none."""
         stored = self.kept.contents.stored
         return next((each.user for each in self.kept.found if stored is not None and each.msg_id == stored.msg_id), "")
 
@@ -82,11 +81,11 @@ class RepairedQueue(StatusQueue):
         self.kept = self._perform(self.kept.replaced(record))
 
     def take_away(self) -> None:
-        """Remove the record, which is no longer needed."""
+        """Remove the record, because it is no longer needed."""
         self._perform(protocol.taken_away(self.kept))
 
     def move_away(self, to: ForwardQueue | None, msg_ids: Sequence[bytes] | None = None) -> None:
-        """Move messages unchanged to ``to``, or remove them. The caller commits or backs out; raises MQIError."""
+        """Move messages unchanged to ``to``, or remove them. The caller commits or backs out. Raises MQIError."""
         if msg_ids is None:
             while (got := self._queue.get(st.md(), _MOVE_ANY)) is not None:
                 if to is not None:
@@ -110,7 +109,7 @@ class RepairedQueue(StatusQueue):
         if self.record_user:
             return st.pmo(options | mq.MQPMO_SET_IDENTITY_CONTEXT)
         if self._keeps_user and self._cannot_keep is None:
-            # The handle's context is that of the record that was got last.
+            # The handle has the context of the record that was got last.
             return st.pmo(options | mq.MQPMO_PASS_IDENTITY_CONTEXT, context=self._queue.hobj)
         return pmo
 
@@ -122,7 +121,7 @@ class RepairedQueue(StatusQueue):
         return arrived
 
     def _perform(self, steps: Steps[_T]) -> _T:
-        """Make the protocol's calls on this queue; if one fails, a unit of work that the protocol has begun is backed out."""
+        """Make the protocol's calls on this queue. If a call fails, back out the unit of work that the protocol has begun."""
         performer = Performer(self._connection, self)
         performer.keepers = {self.name: self}
         was_begun = self._connection.unit_of_work_of is self

@@ -1,7 +1,7 @@
-"""Browses status queues as an onlooker: all messages, readable or not, with the times at which they were put.
+"""Browses status queues from outside: all messages, readable or not, with the times at which they were put.
 
-It opens a queue for browsing only, so it neither waits for an owner nor keeps one from starting. An owner reads its own status
-queue in another way (``status/``), and stops at the first message that it cannot read.
+This module opens a queue only for browsing. So it does not wait for an owner and does not prevent an owner's start. An owner
+reads its own status queue in another way (``status/``), and stops at the first message that it cannot read.
 
 ``damage`` finds the messages that make a status queue unusable.
 """
@@ -32,12 +32,12 @@ class StatusQueueLook:
     """The messages on a status queue.
 
     Attributes:
-        name: of the queue.
+        name: the name of the status queue.
         messages: the records and anchors, in physical order.
-        put_times: PutDate and PutTime of each: 16 digits, UTC.
-        unreadable: MsgId, CorrelId and GroupId of each other message; nothing of one that is too long.
-        why_unreadable: why the first of these is not a record.
-        of_another_version: whether one of them is a record that only another version of this package can read.
+        put_times: PutDate and PutTime of each of these messages; 16 digits, UTC.
+        unreadable: MsgId, CorrelId and GroupId of each other message; empty for a message that is too long.
+        why_unreadable: why the first unreadable message is not a record.
+        of_another_version: whether an unreadable message is a record that only another version of this package can read.
     """
 
     name: str
@@ -48,7 +48,7 @@ class StatusQueueLook:
     of_another_version: bool = False
 
     def put_time(self, message: FoundMessage) -> str:
-        """Return when one of the messages was put."""
+        """Return the time at which one of ``messages`` was put."""
         return self.put_times[self.messages.index(message)]
 
 
@@ -58,9 +58,9 @@ def look_at(
     decoded: Callable[[bytes, bytes], StatusRecord] = read_record,
     longest: int = LONGEST_RECORD_BYTES,
 ) -> StatusQueueLook:
-    """Browse a status queue; raises MQIError.
+    """Browse a status queue. Raises MQIError.
 
-    ``decoded`` raises RecordRejected or StatusQueueUnusable for what is not a record; ``longest``: the longest message, bytes.
+    ``decoded`` raises RecordRejected or StatusQueueUnusable if a message is not a record. ``longest``: the maximum length, bytes.
     """
     queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=longest)
     messages: list[FoundMessage] = []
@@ -78,14 +78,14 @@ def look_at(
                     raise
                 unreadable.append((md[st.MD_MSG_ID], md[st.MD_CORREL_ID], md[st.MD_GROUP_ID]))
                 if isinstance(error, RecordRejected) and error.because is RejectedBecause.VERSION:
-                    # What another version is needed for comes first.
+                    # The reason of a record that needs another version comes first.
                     why, of_another_version = str(error), True
                 why = why or str(error)
                 continue
             messages.append(found_message(data, md, record))
             put_times.append(st.name_at(md, st.MD_PUT_DATE) + st.name_at(md, st.MD_PUT_TIME))
     except MessageTooLong as error:
-        # The cursor cannot pass it, so what is behind it stays unseen.
+        # The cursor cannot pass this message, so messages after it are not seen.
         unreadable.append(())
         why = why or str(error)
     finally:
@@ -94,21 +94,21 @@ def look_at(
 
 
 def lost_or_hidden(connection: Connection, seen: StatusQueueLook) -> tuple[OwnerState, str]:
-    """Return whether a record that seems to be hidden is lost: nobody works there, and no unit of work hides a message.
+    """Return whether a missing record is lost or hidden. It is lost if no program is running and no unit of work hides messages.
 
     Returns:
-        ``LOST`` or ``HIDDEN``; and if it is not known which, and so ``HIDDEN``, why.
+        ``LOST`` or ``HIDDEN``. If it is not known which, ``HIDDEN`` and the reason.
     """
     facts, unknown = inquired(connection, seen.name, ("IPPROCS",))
     state, problem = OwnerState.HIDDEN, str(unknown or "")
     if facts.get("IPPROCS") == 0:
         try:
-            # The record may have come back.
+            # The record may have come back meanwhile.
             if not uncommitted(connection, seen.name) and look_at(connection, seen.name).messages == seen.messages:
                 state = OwnerState.LOST
         except (CommandRefused, NotAuthorised) as error:
             problem = str(error)
-    return state, f"whether a unit of work hides its record, or it is lost, is not known: {problem}" if problem else ""
+    return state, f"it is not known whether a unit of work hides its record or it is lost: {problem}" if problem else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +116,10 @@ class Damage:
     """The messages to move away from a status queue.
 
     Attributes:
-        messages: how many.
+        messages: the number of messages to move.
         msg_ids: their MsgIds; ``None`` if all messages are moved.
         kept: the valid record that stays.
-        moved: the records that are moved, because no one of them is known to be the right one.
+        moved: the records that are moved, because it is not known which of them is the right one.
     """
 
     messages: int = 0
@@ -129,10 +129,10 @@ class Damage:
 
 
 def damage(connection: Connection, name: str, user: str | None = None) -> Damage:
-    """Browse a status queue that its owner cannot use; ``user`` is whose records are believed, by default everybody's.
+    """Browse a status queue that its owner cannot use. If ``user`` is given, only records of this user are valid.
 
-    If there is one valid record with its anchor beside messages that cannot be read, only these go, and the record stays as it
-    is. Otherwise nothing shows which record is the right one, so all messages go.
+    If one valid record with its anchor is beside unreadable messages, only the unreadable ones are moved. Otherwise nothing shows
+    which record is the right one, so all messages are moved.
     """
     seen = look_at(connection, name, partial(decoded_record, name), st.LONGEST_MESSAGE_BYTES)
     found = list(seen.messages)
@@ -147,7 +147,7 @@ def damage(connection: Connection, name: str, user: str | None = None) -> Damage
         kept = contents_of(found)[1]
     except (RecordHidden, LookAgain, ChainBroken):
         kept = None
-    # A damaged segment of the record's chain may be the current record. Messages are got by MsgId, so none may be there twice.
+    # A damaged segment of the record's chain may be the current record. Messages are got by MsgId, so each MsgId must be unique.
     own = {name for each in found for name in (each.msg_id, each.group_id)} - {GROUP_ID_NONE}
     if kept is not None and unreadable and not own & parts:
         return Damage(len(unreadable), tuple(unreadable), kept)

@@ -1,11 +1,11 @@
 """Message groups as a Spark data source and sink, with PySpark's Python Data Source API.
 
-    spark.read.format("ibmmq")          browses the groups on a queue; nothing is removed
-    spark.readStream.format("ibmmq")    reads complete groups as they arrive; removed when Spark has processed them
+    spark.read.format("ibmmq")          browses the groups on a queue, and removes nothing
+    spark.readStream.format("ibmmq")    reads complete groups as they arrive, and removes them after Spark has processed them
     df.write.format("ibmmq")            puts a group for each key, each row exactly once, even if a task or the job is repeated
-    writeStream.format("ibmmq")         the same for each micro-batch
-    checked(messages)                   the groups that fail, with the reason
-    lag_listener()                      the lag of streams as OpenTelemetry metrics
+    writeStream.format("ibmmq")         puts the groups of each micro-batch in the same way
+    checked(messages)                   returns the groups that fail a check, with the reason
+    lag_listener()                      reports the lag of streams as OpenTelemetry metrics
 
      driver                                                executors
      data_source.py ──► batch_source, stream_source        read(bundle): browse, by GroupId
@@ -14,8 +14,8 @@
      data_source.py ──► sink                               write(rows): put, with a status record for each group
      checked ──► group_checks.py                           verdicts.py, on the counts of each group
 
-If this package is installed, Spark finds the format by itself (module ``pyspark_ibmmq``); otherwise call ``register``. No other
-part of the package imports this one. docs/spark/start.md begins the documentation; docs/spark/options.md has the options.
+If this package is installed, Spark finds the format by itself (module ``pyspark_ibmmq``). Otherwise call ``register``. No other
+part of mqgroups imports this package. The documentation begins with docs/spark/start.md. docs/spark/options.md lists the options.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
 
 
 def checked(messages: DataFrame, *, trailer: Column | str | None = None) -> DataFrame:
-    """Return the groups that fail: a row for each, with ``key``, ``reason`` and ``detail``. A good group has no row.
+    """Return a row with ``key``, ``reason`` and ``detail`` for each group that fails a check. A good group has no row.
 
-    Join it with the messages by ``key``: ``left_anti`` gives the good groups, an inner join those that fail. Each action computes
-    it again, so ``persist`` messages that come from a queue.
+    Join the result with the messages by ``key``: a ``left_anti`` join gives the good groups, an inner join gives the failed
+    groups. Each action computes the result again, so ``persist`` messages that come from a queue.
 
     Args:
-        messages: all rows of each group, from a batch read or from a micro-batch in ``foreachBatch``, with columns of your own.
-            Read them with the options ``includeMqmd`` and ``includeHeaders``, which show abandoned groups.
-        trailer: if the last message of each group says how many messages are before it, a column with this number, which is null
-            in all other messages.
+        messages: all rows of each group, from a batch read or from a micro-batch in ``foreachBatch``. Additional columns are
+            allowed. The read needs the options ``includeMqmd`` and ``includeHeaders``, whose columns show abandoned groups.
+        trailer: a column with the number of messages before the last message, if the last message of each group contains this
+            number. The column is null for all other messages.
 
     Returns:
-        ``key``: as in the messages. ``reason``: the first of abandoned, not_in_group, duplicate, gap, incomplete, sequence and
-        trailer that holds. ``detail``: words for each that holds, with numbers and without data.
+        ``key``: as in the messages. ``reason``: the first that applies of abandoned, not_in_group, duplicate, gap, incomplete,
+        sequence and trailer. ``detail``: a text with all reasons that apply. It has numbers, but no message data.
 
     Raises:
         SparkOptionError: ``messages`` lacks a column.
@@ -55,9 +55,9 @@ def checked(messages: DataFrame, *, trailer: Column | str | None = None) -> Data
 
 
 def lag_listener() -> StreamingQueryListener:
-    """Return a listener that makes the lag of all streams of a session OpenTelemetry metrics of this process.
+    """Return a listener that reports the lag of all streams of a session as OpenTelemetry metrics of this process.
 
-    Add it with ``spark.streams.addListener(lag_listener())`` before a query starts. Without a meter provider it does nothing.
+    Call ``spark.streams.addListener(lag_listener())`` before a query starts. Without a meter provider the listener does nothing.
     """
     from mqgroups.spark.lag import LagListener
 
@@ -65,7 +65,7 @@ def lag_listener() -> StreamingQueryListener:
 
 
 def register(spark: SparkSession) -> None:
-    """Make format ``ibmmq`` known to this session."""
+    """Register format ``ibmmq`` in this session."""
     from pyspark.errors import AnalysisException
 
     from mqgroups.spark.data_source import IbmMqDataSource
@@ -73,19 +73,19 @@ def register(spark: SparkSession) -> None:
     try:
         spark.dataSource.register(IbmMqDataSource)
     except AnalysisException as error:
-        # Spark 4.0 has found it by itself.
+        # Spark 4.0 has already found the format.
         if "DATA_SOURCE_ALREADY_EXISTS" not in str(error):
             raise
 
 
 def is_written(options: Mapping[str, str]) -> bool:
-    """Whether a batch write was completed before, so that a program need not compute its rows again.
+    """Whether an earlier run has completed a batch write, so that a program need not compute the rows again.
 
     Args:
-        options: of ``df.write.format("ibmmq")``, with ``txnAppId`` and ``txnVersion``.
+        options: the options of ``df.write.format("ibmmq")``, with ``txnAppId`` and ``txnVersion``.
 
     Raises:
-        SparkOptionError: an option is not valid, or one of these two is missing.
+        SparkOptionError: an option is not valid, or ``txnAppId`` or ``txnVersion`` is missing.
         MQGroupsError: connecting failed, or the status queue cannot be used.
     """
     from mqgroups.batch.completion import completed_batch

@@ -1,6 +1,6 @@
-"""A thread that finds groups ahead while Spark's tasks read a micro-batch and Spark does not call the source.
+"""Finds groups in a thread, during the time in which Spark's tasks read a micro-batch and Spark does not call the source.
 
-The thread uses the connection of the process. So each call of Spark first waits until its present step, one group, is done.
+The thread uses the connection of the process. So each call of Spark first waits until the thread has finished its current group.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ _log = logging.getLogger("mqgroups.spark")
 
 
 class Ahead:
-    """One thread, at work or not. Can be pickled when it is not."""
+    """At most one running thread that finds groups in advance. The object can be pickled while no thread runs."""
 
     def __init__(self) -> None:
         self._work: tuple[Thread, Event] | None = None
 
     def begin(self, steps: Iterable[object]) -> None:
-        """Take these steps in the thread until the last one, or until ``end`` is called."""
+        """Start a thread that iterates over ``steps``, until the last step or until a call of ``end``."""
         stop = Event()
         thread = Thread(target=_take, args=(steps, stop), name="mqgroups-ahead", daemon=True)
         self._work = thread, stop
         thread.start()
 
     def end(self) -> None:
-        """Let the thread end after its present step, and wait for it."""
+        """Stop the thread after its current step, and wait until it has ended."""
         work, self._work = self._work, None
         if work is not None:
             thread, stop = work
@@ -42,5 +42,5 @@ def _take(steps: Iterable[object], stop: Event) -> None:
             if stop.is_set():
                 return
     except MQGroupsError as error:
-        # The next call meets the same error, and raises it.
+        # The next call of Spark meets the same error, and raises it.
         _log.debug("what is done ahead: %s", error, exc_info=error)

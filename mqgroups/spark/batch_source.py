@@ -1,7 +1,7 @@
-"""The batch source, which browses the groups that are on the queue when the DataFrame is planned; and the reading of bundles.
+"""The batch source, which browses the groups that are on the queue when the DataFrame is planned. Also: how tasks read bundles.
 
-Spark plans a DataFrame once, reads its bundles for each action on it, and again when a task is retried. So nothing is removed. To
-consume a queue once, read it as a stream with ``trigger(availableNow=True)``.
+Spark plans a DataFrame once. It reads the bundles again for each action on the DataFrame, and when it retries a task. So the
+batch source removes nothing. To remove what was read, read the queue as a stream with ``trigger(availableNow=True)``.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ _log = logging.getLogger("mqgroups.spark")
 
 
 class Bundle(InputPartition):
-    """Groups that one task reads: ``value`` is a tuple of ``Planned``.
+    """The groups that one task reads. ``value`` is a tuple of ``Planned``.
 
     Attributes:
-        sign: source, manifest and number of the bundle, for the sign that the task puts at its end; ``None`` for no sign.
+        sign: the source, the manifest and the number of the bundle. With them the task puts the sign that it has read the bundle
+            to its end. ``None`` for no sign.
     """
 
     def __init__(self, value: tuple[Planned, ...], sign: tuple[str, str, int] | None = None) -> None:
@@ -43,7 +44,7 @@ class Bundle(InputPartition):
 
 
 def read_bundle(bundle: InputPartition, options: SourceOptions) -> Iterator[RecordBatch]:
-    """Yield a bundle's messages as record batches: group after group, each in sequence. It runs in a task.
+    """Yield the messages of a bundle as record batches, group after group, each group in sequence. This runs in a task.
 
     Raises:
         GroupGone: a group is missing or not complete, and ``failOnDataLoss`` is true.
@@ -68,14 +69,14 @@ def _messages(queue: BrowsedQueue, groups: Iterable[Planned], options: SourceOpt
 
 
 class BundleReader:
-    """Reads bundles: the part of a reader that tasks need."""
+    """The part of a reader that tasks need. It reads bundles."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
 
     @rows_told_briefly
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
-        """Yield the rows of one bundle; then put the sign that all were read, if the bundle has one."""
+        """Yield the rows of one bundle, then put the bundle's sign if it has one."""
         yield from read_bundle(partition, self._options)
         if isinstance(partition, Bundle) and partition.sign is not None:
             with lent(self._options.connection) as q_mgr:
@@ -83,26 +84,26 @@ class BundleReader:
 
 
 class GroupBatchReader(BundleReader, DataSourceReader):
-    """Reads the groups that are on the queue."""
+    """The reader of a batch, which reads the groups that are on the queue when Spark plans it."""
 
     @told_briefly
     def partitions(self) -> list[Bundle]:
-        """Browse the queue for its groups. Spark calls this in one process, once for each plan."""
+        """Browse the queue for its groups, and return them in bundles. Spark calls this in one process, once for each plan."""
         options = self._options
         with lent(options.connection) as q_mgr, BrowsedQueue(q_mgr, options.queue) as queue:
             bundles = bundled(list(_planned(queue)), options.max_partitions)
-            # Without any partition Spark would make one itself.
+            # If this list were empty, Spark would make a partition of its own.
             return [Bundle(tuple(bundle)) for bundle in bundles or [[]]]
 
 
 def _planned(queue: BrowsedQueue) -> Iterator[Planned]:
-    # The last head of messages outside groups that are alike stands for all of them.
+    # Equal messages outside groups have equal keys. The last of these keys counts all of the messages.
     heads = {head.key: head for head in queue.heads()}.values()
     with_name = Counter(head.key.name for head in heads)
     messages = 1
     for head in heads:
         if with_name[head.key.name] > 1 and queue.beginning(head) != head.key:
-            # It looks complete because of another group with its GroupId.
+            # The group looks complete because of messages of another group with the same GroupId.
             continue
         planned = queue.counted(head, messages)
         messages = planned.messages

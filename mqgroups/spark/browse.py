@@ -1,16 +1,17 @@
 """Browse the groups on a queue: which groups are complete, how many messages they have, and the messages themselves.
 
-A complete group is found by its first message: one browse for sequence number 1, in physical order, with
-MQGMO_ALL_MSGS_AVAILABLE. Its last message is found by sequence number, in one call if the group is as long as the one before.
+A complete group is found by its first message, with a browse in physical order for sequence number 1 and
+MQGMO_ALL_MSGS_AVAILABLE. Its last message is found by sequence number, in one call if the group is as long as the group before.
 
-A group is read from its first message on, in physical order, up to its last message. Applications may use a GroupId more than
-once, or put a message twice. So each number is read once, and messages without the next number are skipped. Of several messages
-with number 1, the last one before number 2 begins the group. If the messages are not in sequence, the rest is read by sequence
-number. That finds the first message on the queue with a number, so it is done only for the first of the groups with a GroupId.
+A group is read from its first message to its last message, in physical order. Applications may use a GroupId more than once, or
+put a message twice. So each sequence number is read once, and a message that does not have the next number is skipped. If several
+messages have number 1, the last of them before number 2 begins the group. If the messages are not in sequence, the remaining
+messages are read by sequence number. A search by sequence number finds the first message on the queue with this number. So it is
+used only for the first group on the queue with its GroupId.
 
-Each search moves a browse cursor, so there are two handles: ``_walker`` goes from first message to first message, ``_looker``
-does everything else. On z/OS the queue needs INDXTYPE(GROUPID), otherwise MQGET fails (2394). On other platforms IBM documents no
-index by GroupId, so a search may take longer on a deeper queue.
+Each search moves a browse cursor, so there are two handles. ``_walker`` moves from first message to first message, ``_looker`` is
+for all other searches. On z/OS the queue needs INDXTYPE(GROUPID), otherwise MQGET fails (2394). On other platforms IBM documents
+no index by GroupId, so a search may take longer on a deeper queue.
 
 Source: IBM MQ, "MQGMO options", "MatchOptions", "Type of index".
 """
@@ -35,7 +36,7 @@ from mqgroups.spark.errors import AmbiguousGroup, GroupGone
 from mqgroups.spark.offsets import Key, Planned
 
 _T = TypeVar("_T")
-# MQGMO_COMPLETE_MSG has returned only the first segments, because others have another CCSID or Encoding.
+# MQGMO_COMPLETE_MSG has returned only the first segments, because later segments have another CCSID or Encoding.
 _NOT_JOINED = frozenset({mq.MQRC_INCONSISTENT_CCSIDS, mq.MQRC_INCONSISTENT_ENCODINGS})
 DESCRIPTOR_ONLY = mq.MQGMO_ACCEPT_TRUNCATED_MSG | mq.MQGMO_FAIL_IF_QUIESCING
 _STAMP = slice(st.MD_PUT_DATE.start, st.MD_PUT_TIME.stop)
@@ -45,7 +46,7 @@ _BY_SEQ_NUMBER = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
 
 
 class Got(NamedTuple):
-    """The result of MQGET: the data of one logical message, its MQMD and MQGMO."""
+    """The result of MQGET: the data of one logical message, its MQMD, and the MQGMO after the call."""
 
     data: bytes
     md: bytes
@@ -53,12 +54,12 @@ class Got(NamedTuple):
 
     @property
     def is_last(self) -> bool:
-        """Whether it is the last message of its group, or outside groups."""
+        """Whether the message is the last message of its group, or is outside groups."""
         return _ends_group(self.gmo)
 
 
 class AtNumber(Enum):
-    """What is at a sequence number of a group: no message, a message, or the last message of the group."""
+    """What the queue has at a sequence number of a group: no message, a message, or the group's last message."""
 
     GONE = auto()
     TAKEN = auto()
@@ -66,14 +67,14 @@ class AtNumber(Enum):
 
 
 class BrowsedQueue:
-    """A queue opened for browsing. A lost connection is remade. Leaving the ``with`` block closes the queue."""
+    """A queue that is open for browsing. It reconnects if the connection is lost. Leaving the ``with`` block closes the queue."""
 
     def __init__(self, connection: Connection, name: str, *, convert: bool = False, headers: bool = False) -> None:
         """Open the queue.
 
         Args:
-            connection: its settings say how long to retry when it is lost.
-            name: of the queue.
+            connection: a connection whose settings determine how long to try to reconnect.
+            name: the name of the queue.
             convert: let the queue manager convert data to UTF-8.
             headers: return message properties, in an MQRFH2 in front of the data.
 
@@ -102,9 +103,9 @@ class BrowsedQueue:
         connection.reopening(self._open)
 
     def _open(self) -> None:
-        # Read ahead (DEFREADA) would show removed messages, and refuses other options in the next MQGET (2457).
+        # Read ahead (DEFREADA) would show removed messages, and MQGET fails (2457) if its options change.
         self._looker = self._connection.open_queue(self.name, mq.MQOO_BROWSE | mq.MQOO_NO_READ_AHEAD)
-        # Opened when it is needed: a task does not look for groups.
+        # It is opened when it is needed, because a task does not search for groups.
         self._walker: Queue | None = None
         if self._read_options & mq.MQGMO_CONVERT:
             self._looker.expect_conversion()
@@ -126,31 +127,31 @@ class BrowsedQueue:
     def heads(self) -> Iterator[Planned]:
         """Begin a pass over the queue: yield all complete groups and messages outside groups, in physical order.
 
-        A group with more than one message is not counted. If several messages outside groups have the same key, the key comes for
-        each of them, and ``copies`` counts them. Raises MQIError.
+        The messages of a group that has more than one are not counted. If several messages outside groups have the same key, the
+        key is yielded for each of them, and ``copies`` is its count so far. Raises MQIError.
         """
         self._pass = _Pass(self._connection.generation)
         return self._heads(mq.MQGMO_BROWSE_FIRST, 0)
 
     def more_heads(self, wait_ms: int) -> Iterator[Planned]:
-        """Yield the heads behind the last one yielded; wait for the first of them. Raises MQIError.
+        """Continue the pass behind the group that was yielded last, and wait for the first group there. Raises MQIError.
 
-        A group that begins before that one is not found, even if it has been completed since.
+        A group that begins before the last yielded group is not found, even if it has been completed since then.
         """
         return self._heads(mq.MQGMO_BROWSE_NEXT, wait_ms)
 
     def forget(self, keys: Iterable[Key]) -> None:
-        """Expect other messages with these keys in this pass: those that had them are removed."""
+        """Let the pass yield these keys again, because the messages that had them are removed."""
         for key in keys:
             self._pass.seen.pop(key, None)
 
     def heads_of(self, group_id: bytes) -> list[Planned]:
-        """Return the first messages of the complete groups with a GroupId. Raises MQIError."""
+        """Return the complete groups that have this GroupId. Their messages are not counted. Raises MQIError."""
         options = mq.MQGMO_ALL_MSGS_AVAILABLE | DESCRIPTOR_ONLY
         match = _BY_GROUP_ID | self._head_match
         md, step, heads = st.md(group_id=group_id, msg_seq_number=1), mq.MQGMO_BROWSE_FIRST, dict[Key, Planned]()
         while found := self._descriptor(md, st.gmo(step | options, match_options=match)):
-            # A first message may be there twice. And when the connection is remade, the cursor is back at the first one.
+            # A key may come twice: because of a copy of a first message, or because reconnecting moves the cursor to the start.
             head = _head(*found[:2])
             heads[head.key] = head
             step = mq.MQGMO_BROWSE_NEXT
@@ -172,7 +173,7 @@ class BrowsedQueue:
             head = _head(*found[:2])
             times = seen.get(head.key, 0)
             if times:
-                # A copy of a first message; or the connection was remade, and the cursor is back at the start of the queue.
+                # This is a copy of a first message, or reconnecting has moved the cursor to the start of the queue.
                 if head.key.is_group or self._connection.generation != self._pass.generation:
                     continue
                 head = Planned(replace(head.key, copies=times + 1), times + 1)
@@ -180,28 +181,27 @@ class BrowsedQueue:
             yield head
 
     def counted(self, planned: Planned, guess: int = 1) -> Planned:
-        """Return a complete group with its number of logical messages; ``guess`` is a likely number. Raises MQIError.
+        """Return a complete group with its number of logical messages. ``guess`` is a likely number. Raises MQIError.
 
-        The number stays 0 if the last message is not there, because another application gets the group. It may be wrong if other
-        messages have the same GroupId.
+        The number stays 0 if another application has got the last message. It may be wrong if another group has the same GroupId.
         """
         if planned.messages:
             return planned
         return Planned(planned.key, number_of_last(lambda seq: self._place(planned.key, seq), guess))
 
     def first_key(self) -> Key | None:
-        """Return the key that the first message on the queue has or would begin; ``None`` if there is none. Raises MQIError."""
+        """Return the key of the first message on the queue or of its group; ``None`` if the queue is empty. Raises MQIError."""
         found = self._descriptor(st.md(), st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY))
         return None if found is None else key_of(found[0])
 
     # --- the messages of a group
 
     def messages(self, planned: Planned) -> Iterator[Got]:
-        """Yield the logical messages of a complete group in sequence, or the messages outside groups.
+        """Yield the logical messages of a complete group in sequence, or the messages outside groups with this key.
 
         Raises:
             GroupGone: a message is missing.
-            AmbiguousGroup: the messages do not follow the first one in sequence, and may be those of another group.
+            AmbiguousGroup: the messages do not follow the first message in sequence, and may belong to another group.
             MQIError: a call failed.
         """
         key = planned.key
@@ -224,9 +224,9 @@ class BrowsedQueue:
                 yield from self._by_seq_numbers(planned, first)
 
     def beginning(self, planned: Planned) -> Key | None:
-        """Read a group; returns the key of its first message, ``None`` if the group is not complete by itself. Raises MQIError.
+        """Read a group, and return the key of its first message; ``None`` if the group is not complete. Raises MQIError.
 
-        A group can look complete because of the messages of another one with its GroupId.
+        A group can look complete because of the messages of another group with the same GroupId.
         """
         try:
             messages = self.messages(planned)
@@ -246,7 +246,7 @@ class BrowsedQueue:
                 return
 
     def _as_they_lie(self, key: Key) -> Generator[Got, None, int | None]:
-        """Yield a group's messages while they are in sequence; returns the number that did not come, ``None`` after the last."""
+        """Yield a group's messages while they are in sequence. Returns the first missing number, ``None`` if all came."""
         seq, first = 1, None
         try:
             for message in self._in_order(st.md(group_id=key.identifier, ccsid=_UTF_8), _BY_GROUP_ID):
@@ -256,7 +256,7 @@ class BrowsedQueue:
                         continue
                     seq, first = 2, message
                 elif first is not None and number == 1:
-                    # The first message is there twice; or nothing but the first message is there of the group before.
+                    # A copy of the first message; or the group's first message, behind one whose group has no other message.
                     first = message
                 elif number == seq:
                     if first is not None:
@@ -277,7 +277,7 @@ class BrowsedQueue:
         return seq
 
     def _in_order(self, md: bytearray, match: int) -> Iterator[Got]:
-        """Yield the messages that match, in physical order. If the connection is lost, count to where the cursor was."""
+        """Yield the matching messages in physical order. After a lost connection, skip the messages that were already yielded."""
         gmo, following = self._read_gmos[match]
         generation, step, at, yielded = self._connection.generation, gmo, 0, 0
         while True:
@@ -293,7 +293,7 @@ class BrowsedQueue:
                 yield message
 
     def _is_first(self, key: Key) -> bool:
-        """Whether no other group with its GroupId has its first message before that of this group."""
+        """Whether this group's first message is before those of all other groups with the same GroupId."""
         md = st.md(group_id=key.identifier, msg_seq_number=1)
         found = self._descriptor(
             md, st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID | self._head_match)
@@ -301,7 +301,7 @@ class BrowsedQueue:
         return found is not None and begins(found[0], key)
 
     def _by_seq_number(self, key: Key, seq: int) -> Got | None:
-        """Return the first message that has a number, in physical order."""
+        """Return the first message with this GroupId and sequence number, in physical order."""
         md = st.md(group_id=key.identifier, msg_seq_number=seq, ccsid=_UTF_8)
         try:
             return next(self._in_order(md, _BY_SEQ_NUMBER), None)
@@ -311,9 +311,9 @@ class BrowsedQueue:
             return self._joined(md)
 
     def _joined(self, md: bytearray) -> Got | None:
-        """Return the segments of a message as one: not converted, and described as the first one is."""
+        """Return the segments of a message as one message. It is not converted, and has the MQMD of the first segment."""
         options = self._read_options & ~(mq.MQGMO_COMPLETE_MSG | mq.MQGMO_CONVERT)
-        # By offset: after a lost connection they come again from the first one on.
+        # The key is the offset. After a lost connection the segments come again, from the first one on.
         parts: dict[int, Got] = {}
         step = mq.MQGMO_BROWSE_FIRST
         while part := self._message(md, st.gmo(step | options, match_options=_BY_SEQ_NUMBER)):
@@ -323,7 +323,7 @@ class BrowsedQueue:
         return Got(b"".join(part.data for part in ordered), ordered[0].md, ordered[-1].gmo) if ordered else None
 
     def _alike(self, key: Key) -> Iterator[Got]:
-        """Yield the messages outside groups that a key means."""
+        """Yield the messages outside groups that have this key."""
         found = self._in_order(st.md(msg_id=key.identifier, ccsid=_UTF_8), mq.MQMO_MATCH_MSG_ID)
         return islice((message for message in found if key_of(message.md) == key), key.copies)
 
@@ -357,7 +357,7 @@ class BrowsedQueue:
         return self.again(lambda: self._looker.get_descriptor(md, gmo))
 
     def again(self, call: Callable[[], _T]) -> _T:
-        """Call ``call``. If the connection is lost, reconnect, open the queue, and call it again, as long as settings allow."""
+        """Call ``call``. If the connection is lost, reconnect, open the queue, and repeat the call, as the settings allow."""
         try:
             return call()
         except MQIError as error:
@@ -377,7 +377,7 @@ class BrowsedQueue:
 
 
 def number_of_last(place: Callable[[int], AtNumber], guess: int) -> int:
-    """Return the sequence number of a group's last message; 0 if it is not there. The group has more than one message.
+    """Return the sequence number of the last message of a group with more than one message; 0 if the last message is missing.
 
     ``place`` is called once if ``guess`` is right, otherwise O(log n) times.
     """
@@ -402,14 +402,14 @@ def number_of_last(place: Callable[[int], AtNumber], guess: int) -> int:
 
 @dataclass(slots=True)
 class _Pass:
-    """The walker's way over the queue: on which connection it began, and how often it has seen each key."""
+    """The state of a pass over the queue: the connection on which it began, and how often it has found each key."""
 
     generation: int
     seen: dict[Key, int] = field(default_factory=dict)
 
 
 def match_of_heads(connection: Connection) -> int:
-    """Return the match options for the beginning of a first message. On z/OS there are no segments."""
+    """Return the match options that find the first messages of groups, or the first segments of these. z/OS has no segments."""
     return mq.MQMO_MATCH_MSG_SEQ_NUMBER | (0 if connection.platform == mq.MQPL_ZOS else mq.MQMO_MATCH_OFFSET)
 
 
@@ -423,17 +423,17 @@ def _ends_group(gmo: bytes) -> bool:
 
 
 def key_of(md: bytes) -> Key:
-    """Return the key of a message outside groups, or of the group that begins with this message."""
+    """Return the key of a message outside groups, or of the group whose first message this is."""
     group_id = md[st.MD_GROUP_ID]
     stamp, msg_id = md[_STAMP].decode("latin-1"), md[st.MD_MSG_ID]
     return Key(group_id, stamp, msg_id) if group_id != GROUP_ID_NONE else Key(msg_id, stamp)
 
 
 def is_head(md: bytes) -> bool:
-    """Whether a physical message is the first message of a group, or its first segment."""
+    """Whether a physical message is the first message of a group, or the first segment of a first message."""
     return st.long_at(md, st.MD_MSG_SEQ_NUMBER) == 1 and st.long_at(md, st.MD_OFFSET) == 0
 
 
 def begins(md: bytes, key: Key) -> bool:
-    """Whether this group begins with a physical message."""
+    """Whether the group with this key begins with this physical message."""
     return is_head(md) and key_of(md) == key

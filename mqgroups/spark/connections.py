@@ -1,13 +1,13 @@
 """A pool of connections to the queue manager, in each process in which Spark runs code.
 
-A Spark task runs in a forked Python worker that runs one task after the other. A connection handle does not survive fork, so a
-connection is made inside the task, and kept for the worker's next task with the same options:
+A Spark task runs in a forked Python worker, which runs one task after the other. A connection handle does not survive a fork. So
+the task makes the connection, and the pool keeps it for the worker's next task with the same options:
 
     with lent(options.connection) as q_mgr:
         ...
 
-A connection that is lost, or whose block raises an error, is closed. A worker that Spark ends does not call MQDISC; the queue
-manager backs out its uncommitted work.
+A lost connection is closed, and so is a connection whose block raises an error. A worker that Spark ends does not call MQDISC.
+Then the queue manager backs out the uncommitted work.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from mqgroups.mqi.binding import load_binding
 from mqgroups.settings import Connecting
 from mqgroups.telemetry.settings import DEFAULT
 
-_CONN_NAME = "In Spark, the options mq.connectionNameList and mq.channel say it"
+_CONN_NAME = "In Spark, set the options mq.connectionNameList and mq.channel"
 _idle: dict[tuple[int, Connecting], list[Connection]] = {}
 
 
@@ -38,7 +38,7 @@ def lent(options: Connecting) -> Iterator[Connection]:
 
     Raises:
         ConfigurationError: settings cannot be combined, or a secret cannot be read.
-        BindingMissing: the MQ client library or its binding is missing; in a task, the text names the executor's host.
+        BindingMissing: the MQ client library or its binding is missing. In a task, the error text names the executor's host.
         MQGroupsError: connecting failed.
     """
     idle = _idle.setdefault((os.getpid(), options), [])

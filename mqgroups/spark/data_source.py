@@ -1,7 +1,6 @@
-"""The data source ``ibmmq``, as Spark calls it: schema, readers and writers for given options.
+"""The data source ``ibmmq``, as Spark calls it: the schema, readers and writers for given options.
 
-Spark makes such an object in another process for each of these calls, and pickles the result. So nothing here connects or keeps
-state.
+For each call Spark makes a data source in another process, and pickles the result. So it has no connection or state.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ class IbmMqDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """Return the name for ``format()``."""
+        """Return the name of the format."""
         return "ibmmq"
 
     @told_briefly
     def schema(self) -> str:
-        """Return the columns of a read."""
+        """Return the columns of a read and their types."""
         return _ddl(source_options(self.options, Use.READ))
 
     @told_briefly
@@ -74,7 +73,7 @@ def _ddl(options: SourceOptions) -> str:
 
 
 def _check_schema(schema: StructType, options: SourceOptions) -> None:
-    """Raise ConfigurationError if the user asks for other columns than the format has."""
+    """Raise ConfigurationError if the user asks for columns that the format does not have."""
     given = [(field.name, field.dataType.simpleString()) for field in schema.fields]
     if given != [(name, kind.lower().replace(" ", "")) for name, kind in columns(options).items()]:
         raise ConfigurationError(

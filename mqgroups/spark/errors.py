@@ -1,18 +1,18 @@
-"""Errors of the Spark source and sink, arranged below the package's errors (``mqgroups.errors``) by who has to act.
+"""Errors of the Spark source and sink. Their base class, from ``mqgroups.errors``, shows who has to act.
 
     ConfigurationError
      └─ SparkOptionError        an option is unknown, missing, not for this use, or has an invalid value
     ApplicationError
-     └─ WriteRefused            columns, a row or the output mode of a write are not possible for message groups
+     └─ WriteRefused            message groups do not allow the columns, a row or the output mode of a write
     StatusError
-     └─ CheckpointUnusable      what a query's checkpoint says does not fit what is on the queues
+     └─ CheckpointUnusable      a query's checkpoint does not match the messages on the queues
     EnvironmentFailure
      ├─ IdentityMissing         Spark does not name the task, query or batch
      ├─ QueueReserved           another application has the source's queue open for input
      ├─ GroupGone               a planned group is no longer on the queue, or not complete
-     └─ AmbiguousGroup          two groups have one GroupId, and their messages cannot be told apart
+     └─ AmbiguousGroup          two groups have the same GroupId, and their messages cannot be distinguished
 
-Spark shows them in a traceback of the Python worker. They can be pickled, and none shows a payload or a password.
+Spark shows these errors in a traceback of the Python worker. They can be pickled. Their texts have no payload and no password.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class SparkOptionError(ConfigurationError):
     """An option of the data source is not valid.
 
     Attributes:
-        option: its documented name, or the given name if there is no such option.
+        option: the documented name of the option, or the name that was given if there is no such option.
     """
 
     def __init__(self, option: str, problem: str) -> None:
@@ -36,10 +36,10 @@ class SparkOptionError(ConfigurationError):
 
 
 class WriteRefused(ApplicationError):
-    """A DataFrame, or a row of it, cannot be written as message groups.
+    """A DataFrame or one of its rows cannot be written as message groups.
 
     Attributes:
-        because: ``"columns"``, ``"row"``; or ``"mode"``: messages that are put cannot be replaced, so the mode must be append.
+        because: ``"columns"``, ``"row"``, or ``"mode"`` if the mode is not append, as messages on a queue cannot be replaced.
     """
 
     def __init__(self, message: str, because: Literal["columns", "row", "mode"]) -> None:
@@ -48,7 +48,7 @@ class WriteRefused(ApplicationError):
 
 
 class IdentityMissing(EnvironmentFailure):
-    """Code of a Spark task runs outside a task, or Spark does not name the task's query and batch.
+    """Code of a Spark task runs outside a task, or Spark does not provide the ids of the task's query and batch.
 
     Attributes:
         what: the Spark property that is missing.
@@ -63,11 +63,11 @@ class IdentityMissing(EnvironmentFailure):
 
 
 class CheckpointUnusable(StatusError):
-    """What a query's checkpoint says does not fit what is on the queues. Nothing was removed.
+    """A query's checkpoint does not match the messages on the queues. The source has removed nothing.
 
     Attributes:
-        because: ``"version"``: another version wrote the offset. ``"missing"``: the list of a micro-batch's groups is not on
-            the source's status queue. ``"not-read"``: Spark has finished a micro-batch that tasks have not read to its end.
+        because: ``"version"``: another version wrote the offset. ``"missing"``: the source's status queue lacks the list of the
+            groups of a micro-batch. ``"not-read"``: Spark has finished a micro-batch that tasks have not read to its end.
     """
 
     def __init__(
@@ -87,16 +87,16 @@ class QueueReserved(EnvironmentFailure):
     """Another application has the queue open for input, so the source cannot reserve it.
 
     Attributes:
-        queue: its name.
-        waited_s: how long the source waited, in seconds.
+        queue: the name of the queue.
+        waited_s: how long the source has waited, in seconds.
     """
 
     clears_up = True
 
     def __init__(self, queue: str, waited_s: float) -> None:
         super().__init__(
-            f"queue {queue} is still open for input by another application (2042) after {waited_s:g} s. Only one query may read "
-            "a queue: another query reads it, or the process of a failed query has not ended yet. Stop it, or wait; "
+            f"queue {queue} is still open for input by another application (2042) after {waited_s:g} s. Only one query can read "
+            "a queue. Another query reads it, or the process of a failed query still runs. Stop that query or process, or wait; "
             + to_copy("DISPLAY QSTATUS({}) TYPE(HANDLE) shows the holder", queue)
         )
         self.queue = queue
@@ -104,20 +104,20 @@ class QueueReserved(EnvironmentFailure):
 
 
 class GroupGone(EnvironmentFailure):
-    """A planned group is no longer on the queue, or not complete.
+    """A planned group is no longer on the queue, or is not complete.
 
     Attributes:
-        queue: the queue that it was on.
-        key: the group with its GroupId, or the message with its MsgId and put time, in words.
-        found, expected: numbers of logical messages; ``expected`` is 0 if they were not counted.
+        queue: the queue that the group was on.
+        key: a text that identifies the group by its GroupId, or a message outside groups by its MsgId and put time.
+        found, expected: numbers of logical messages. ``expected`` is 0 if the messages were not counted.
     """
 
     def __init__(self, queue: str, key: str, found: int, expected: int) -> None:
         planned = f"with {expected} messages" if expected else "as a complete group"
         super().__init__(
             f"{key} on queue {queue} was planned {planned}, but only {found} messages of it could be read. Messages "
-            "expired, or another application or an administrator removed them. They cannot be read again; the option "
-            "failOnDataLoss=false continues without them"
+            "expired, or another application or an administrator removed them. They cannot be read again. With the option "
+            "failOnDataLoss=false, the query continues without them"
         )
         self.queue = queue
         self.key = key
@@ -126,20 +126,20 @@ class GroupGone(EnvironmentFailure):
 
 
 class AmbiguousGroup(EnvironmentFailure):
-    """Messages of a group do not follow its first one in sequence, and another group with the same GroupId is before it.
+    """The messages of a group do not follow its first message in sequence, and before it is another group with the same GroupId.
 
     Attributes:
-        queue: the queue that they are on.
-        key: the group with its GroupId, in words.
-        msg_seq_number: the first message that does not follow.
+        queue: the queue that the groups are on.
+        key: a text that identifies the group by its GroupId.
+        msg_seq_number: the sequence number of the first message that does not follow.
     """
 
     def __init__(self, queue: str, key: str, msg_seq_number: int) -> None:
         super().__init__(
             f"queue {queue} holds two groups with the GroupId of {key}. Of the second one, message {msg_seq_number} does not "
             "follow the first message, so it may be one of the first group. Nothing was removed. Move the messages with that "
-            "GroupId to another queue (`mqgroups salvage move`), and restart the query with failOnDataLoss=false. Queue managers "
-            "make unique GroupIds; an application that sets its own has to do the same"
+            "GroupId to another queue (`mqgroups salvage move`), and restart the query with failOnDataLoss=false. An "
+            "application that sets GroupIds must make them unique, as queue managers do"
         )
         self.queue = queue
         self.key = key

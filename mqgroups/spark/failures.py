@@ -1,8 +1,8 @@
 """Shows failures to a user of Spark in a short traceback, or as one sentence.
 
-Spark puts the traceback of its Python worker into the text of its own exception. This package's errors say what was found and
-what to do, so the methods that Spark calls leave out the package's frames (``told_briefly``). The log has them at level DEBUG.
-``cause`` returns the sentence without Spark's text around it.
+Spark puts the traceback of its Python worker into the text of its own exception. This package's errors already explain what was
+found and what to do. So the methods that Spark calls omit the package's frames (``told_briefly``). The log has these frames at
+level DEBUG. ``cause`` returns the sentence without the text that Spark adds.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from mqgroups.telemetry.tracebacks import without_frames
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-# The last line of a Python traceback in Spark's message: the class of the error, and its text.
+# The last line of a Python traceback in Spark's message. It has the class of the error and its text.
 _RAISED = re.compile(r"^(?:[\w.]*\.)?([A-Z]\w+): (.+)$", re.MULTILINE)
-# If a stream's reader cannot be made, Spark's worker tries to stop it, which raises this error after the one that counts.
+# If a stream's reader cannot be made, Spark's worker still tries to stop the reader. So this error follows the real error.
 _CONSEQUENCE = "UnboundLocalError: cannot access local variable 'reader'"
-# What Spark puts behind that traceback.
+# The text that Spark puts behind a Python traceback.
 _AFTER_PYTHON = re.compile(r"\n\tat |\s+SQLSTATE: |\nJVM stacktrace:|\n=== Streaming Query")
-# The name and the sentence of an error of Spark's own.
+# The name and the sentence of an error that Spark itself raises.
 _CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\] .+")
-# What Spark says if it has no worker's traceback, and what that means.
+# Messages of Spark that have no Python traceback, and what they mean.
 _KNOWN = {
     r"terminated with exception:\s+SQLSTATE|EOFException|IOException: Stream closed|Python worker exited unexpectedly|"
     r"SocketException": (
@@ -47,8 +47,8 @@ _KNOWN = {
         "the driver and on each executor"
     ),
     "JAVA_GATEWAY_EXITED": (
-        "Spark's JVM did not start; standard error says why. Spark needs Java 17 or newer: that of JAVA_HOME, else the "
-        "java of the PATH. On Debian and Ubuntu: apt-get install openjdk-17-jre-headless"
+        "Spark's JVM did not start; standard error says why. Spark needs Java 17 or newer, from JAVA_HOME or else from "
+        "the PATH. On Debian and Ubuntu: apt-get install openjdk-17-jre-headless"
     ),
     r"CONCURRENT_QUERY|CONCURRENT_STREAM_LOG_UPDATE": (
         "another query uses the same checkpoint. Stop it, or use another checkpoint"
@@ -58,7 +58,7 @@ _NO_MODULE = re.compile(r"ModuleNotFoundError: (No module named '(?:mqgroups|pym
 
 
 def told_briefly(method: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Return a method that raises errors of the package without the frames below it."""
+    """Return a method that raises errors of this package with a short traceback, without the package's own frames."""
 
     @wraps(method)
     def briefly(*arguments: _P.args, **named: _P.kwargs) -> _T:
@@ -71,7 +71,7 @@ def told_briefly(method: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def rows_told_briefly(method: Callable[_P, Iterator[_T]]) -> Callable[_P, Iterator[_T]]:
-    """Do the same for a method that yields."""
+    """Return a generator method with short tracebacks, as ``told_briefly`` does for other methods."""
 
     @wraps(method)
     def briefly(*arguments: _P.args, **named: _P.kwargs) -> Iterator[_T]:
@@ -87,7 +87,7 @@ def cause(error: BaseException | str) -> str:
     """Return one sentence for an exception of Spark: the class and text of the Python error in it, and what to do.
 
     Args:
-        error: raised by ``getOrCreate()``, an action, ``save()``, ``start()`` or ``awaitTermination()``; or its text.
+        error: what ``getOrCreate()``, an action, ``save()``, ``start()`` or ``awaitTermination()`` has raised, or its text.
     """
     text = error if isinstance(error, str) else _text(error)
     python = _AFTER_PYTHON.split(text.partition("Traceback (most recent call last)")[2], 1)[0]

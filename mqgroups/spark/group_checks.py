@@ -1,9 +1,9 @@
-"""Check the groups of a DataFrame in Spark: count the messages of each group, and judge the counts (``verdicts.py``).
+"""Check the groups of a DataFrame in Spark: count the messages of each group, and decide from the counts (``verdicts.py``).
 
     messages ──► window by key, ordered by number ──► one row of facts for each group ──► verdicts, in Arrow batches
 
-The numbers of a group pass by in order, and only steps that are not 1 are collected. So no process holds a whole group, and no
-row comes to the driver. It uses no JVM and no SparkContext directly, so it works with Spark Connect.
+Spark sorts the sequence numbers of each group, and collects only the steps between neighbors that are not 1. So no process holds
+a whole group, and no row comes to the driver. This works with Spark Connect, because it uses no JVM and no SparkContext.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _FOUND = "key BINARY, reason STRING, detail STRING"
-# The columns that it needs, by the option of a read that gives them.
+# The columns that the checks need, by the option of a read that adds them.
 _NEEDED = {
     "queue": ("value", "key", "group_id", "msg_seq_number", "last_msg_in_group"),
     "includeMqmd": ("msg_type", "feedback"),
     "includeHeaders": ("headers",),
 }
-# As ``Message._abandoned_with``. Text that is no number is NULL, and so no failure.
+# The same rule as in ``Message._abandoned_with``. Text that is not a number becomes NULL, and NULL is not a failure.
 _FAILED_AT_MFT = " OR ".join(
     f"coalesce(try_cast(CAST(headers['{name}'] AS STRING) AS BIGINT), 0) <> 0"
     for name in ("WMQFTEResultCode", "UserReturnCode")
@@ -41,7 +41,7 @@ _ABANDONED = (
 
 
 def failures(messages: DataFrame, trailer: Column | str | None) -> DataFrame:
-    """Return a row for each group that fails; see ``mqgroups.spark.checked``."""
+    """Return a row for each group that fails a check, as ``mqgroups.spark.checked`` describes."""
     for option, names in _NEEDED.items():
         if missing := [name for name in names if name not in messages.columns]:
             raise SparkOptionError(
@@ -81,7 +81,7 @@ def failures(messages: DataFrame, trailer: Column | str | None) -> DataFrame:
 
 
 def _judge(*, has_trailer: bool) -> Any:
-    """Return the function that judges groups. It runs in tasks."""
+    """Return the function that decides which groups fail. The function runs in tasks."""
 
     def judged(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
         import pyarrow

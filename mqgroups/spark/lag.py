@@ -1,4 +1,4 @@
-"""The lag of streams as metrics (``mqgroups/telemetry/lag.py``), from what the source reports in each query's progress."""
+"""The lag of streams as metrics (``mqgroups/telemetry/lag.py``), from the report of the source in each query's progress."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _read(report: str | None) -> object:
-    """Return what a source reports; ``None`` if it is not JSON, as from other sources and older Sparks."""
+    """Return the report of a source; ``None`` if it is not JSON, as with other sources and older versions of Spark."""
     try:
         return json.loads(report or "null")
     except ValueError:
@@ -28,14 +28,14 @@ def _read(report: str | None) -> object:
 
 
 class LagListener(StreamingQueryListener):
-    """Keeps the last report of each query that reads queues."""
+    """A listener that keeps the last report of each query that reads queues."""
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
-        """Do nothing: there is no report yet."""
+        """Do nothing, because there is no report yet."""
 
     @guarded
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's name
-        """Keep the sources' reports. They report nothing if a micro-batch is repeated."""
+        """Keep the reports of the query's sources. If Spark repeats a micro-batch, there are no reports."""
         told = [_read(source.latestOffset) for source in event.progress.sources]
         if ours := [
             each for each in told if isinstance(each, dict) and {"queue", "oldest", "incomplete"} <= each.keys()
@@ -44,7 +44,7 @@ class LagListener(StreamingQueryListener):
 
     @guarded
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802 - Spark's name
-        """Note that no complete group has come for ten seconds, and that the first message has not been looked at since."""
+        """Report that no group waits and that the first message is unknown. Spark calls this after ten idle seconds."""
         nothing = {"oldest": None, "waiting": 0, "incomplete": None}
         run = str(event.runId)
         REPORTS[run] = [each | nothing for each in REPORTS.get(run, ())]

@@ -1,7 +1,7 @@
-"""The status queue of the stream source: browses and changes its messages, as ``manifests.py`` decides.
+"""The status queue of the stream source. This module browses and changes its messages, as ``manifests.py`` decides.
 
-It is open on the connection that has reserved the data queue. If the connection is lost, ``ReservedQueue`` opens the data queue
-first, so the call is repeated only if the queue is still reserved.
+The status queue is open on the connection that has reserved the data queue. If this connection is lost, ``ReservedQueue`` opens
+the data queue first. So a call is repeated only if the data queue is still reserved.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ _PUT = st.pmo(st.PUT_NEW_MESSAGE)
 
 
 class ManifestQueue:
-    """A status queue for the manifests of sources."""
+    """A status queue with the manifests of sources."""
 
     def __init__(self, connection: Connection, reserved: ReservedQueue, name: str, model: str) -> None:
-        """Open the queue, or make it from the model queue if it does not exist.
+        """Open the status queue, or make it from the model queue if it does not exist.
 
         Args:
             connection: the connection of ``reserved``.
             reserved: the data queue.
-            name: of the status queue.
-            model: a model queue, DEFTYPE(PERMDYN) SHARE.
+            name: the name of the status queue.
+            model: the name of a model queue with DEFTYPE(PERMDYN) SHARE.
 
         Raises:
-            ConfigurationError: it is the data queue itself.
-            StatusQueueUnusable: neither the queue nor the model queue exists; or the queue is an alias, temporary, or in a
-                cluster, or has status records.
-            MQIError: the queue cannot be opened.
+            ConfigurationError: the status queue is the data queue itself.
+            StatusQueueUnusable: neither the status queue nor the model queue exists; or the status queue is an alias, temporary,
+                in a cluster, or has status records.
+            MQIError: the status queue cannot be opened.
         """
         self.name = name
         self._connection = connection
@@ -50,7 +50,7 @@ class ManifestQueue:
         reserved.again(self._check_first)
 
     def _check_first(self) -> None:
-        """Refuse the status queue of a sink. A sink reads all messages of its queue, and could not complete a batch."""
+        """Refuse the status queue of a sink. A sink reads all messages of its status queue, and fails if it finds manifests."""
         got = next(self._opened().browse(st.md()), None)
         if got is None:
             return
@@ -59,8 +59,8 @@ class ManifestQueue:
         except RecordRejected:
             return
         raise StatusQueueUnusable(
-            f"status queue {self.name} has a status record of {record.name}, so it is that of a sink or of another program. A "
-            "stream that is read needs one of its own: choose another one with the option statusQueue",
+            f"status queue {self.name} has a status record of {record.name}, so a sink or another program uses it. A "
+            "stream that is read needs its own status queue. Choose another queue with the option statusQueue",
             status_queue=self.name,
             found=record.name,
             expected="manifests",
@@ -76,7 +76,7 @@ class ManifestQueue:
         return self._connection.open_queue(name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name)
 
     def browse(self, source: bytes) -> list[tuple[bytes, bytes]]:
-        """Return MsgId and data of all messages with this CorrelId. Raises MQIError; StatusQueueUnusable if one is a report."""
+        """Return MsgId and data of all messages with this CorrelId. Raises MQIError, and StatusQueueUnusable for a report."""
         return self._reserved.again(lambda: self._browse(source))
 
     def _browse(self, source: bytes) -> list[tuple[bytes, bytes]]:
@@ -87,7 +87,7 @@ class ManifestQueue:
         return found
 
     def has(self, source: bytes, msg_id: bytes) -> bool:
-        """Whether a message has this CorrelId and this MsgId. Raises as ``browse``."""
+        """Whether a message has this CorrelId and this MsgId. Raises the same errors as ``browse``."""
         md = st.md(msg_id=msg_id, correl_id=source)
         found = self._reserved.again(lambda: self._opened().get_descriptor(md, LOOK))
         if found is None:
@@ -96,12 +96,13 @@ class ManifestQueue:
         return True
 
     def change(self, source: bytes, put: Sequence[bytes], delete: Iterable[bytes]) -> list[bytes]:
-        """Put and delete messages with this CorrelId, in one unit of work; returns the MsgIds of those that were put.
+        """Put and delete messages with this CorrelId in one unit of work, and return the MsgIds of the new messages.
 
-        ``delete``: MsgIds. If the commit has no answer, all is done again, and a message may be on the queue twice.
+        ``delete`` has the MsgIds to delete. If the connection is lost before MQCMIT returns, the whole change is repeated. Then a
+        new message may be on the queue twice.
 
         Raises:
-            StatusQueueUnusable: the messages expire.
+            StatusQueueUnusable: the new messages have an expiry.
             MQIError: a call failed.
         """
         made = self._reserved.again(lambda: self._change(source, put, tuple(delete)))

@@ -1,6 +1,6 @@
 """The manifests of the stream source: which groups each micro-batch has, and which of them may still be on the queue.
 
-A manifest is on the source's status queue, as one or more messages of JSON with the source's identifier as CorrelId::
+A manifest consists of messages on the source's status queue, in JSON. The CorrelId is the source's identifier::
 
     {"v": 2, "manifest": "<32 hex digits>", "seq": 7, "bundles": 8, "part": 1, "parts": 2, "groups": [["G<base64>", 1000], ...]}
     {"v": 2, "manifest": "<32 hex digits>", "read": 0}
@@ -8,36 +8,36 @@ A manifest is on the source's status queue, as one or more messages of JSON with
     {"v": 2, "manifest": "<32 hex digits>", "missed": 1797000000}
     {"v": 2, "manifest": "<32 hex digits>", "removed": true}
 
-``by`` says which version has put the message. As with status records (``core.status``), a version refuses a message that has a
-name which it does not know, unless the name begins with ``optional_``.
+``by`` names the version that has put the message. A version refuses a message that has an unknown JSON name, unless the name
+begins with ``optional_``. The rule for status records is the same (``core.status``).
 
-The life of a manifest, with the calls of Spark::
+What happens to a manifest in the calls of Spark::
 
-    latestOffset(N - 1)   the manifest is put and committed; then its offset is returned, and Spark writes that to its log
+    latestOffset(N - 1)   the manifest is put and committed; then its offset is returned, and Spark writes the offset to its log
     partitions, commit    the manifest is read, by this process or after a restart
-    read                  each task puts the *sign* that it has read its bundle to the end, the second form
-    commit(N)             the removal of its groups begins. A unit of work that ends in the middle of a group puts the *note* that
-                          the group's beginning is gone, the third form, and removes the earlier note of the bundle
-    latestOffset, commit  when the removal is committed, a unit of work of its own puts the *mark*, the last form; if groups were
-                          not found, it puts since when they are missed, the fourth form
+    read                  each task puts the *sign* that it has read its bundle to the end: the second form
+    commit(N)             removal of the groups begins. A unit of work that ends in the middle of a group puts the *note* that
+                          the beginning of the group is gone: the third form. The new note replaces the bundle's earlier note
+    latestOffset, commit  after the removal is committed, a separate unit of work puts the *mark*: the last form. If groups were
+                          not found, it instead puts the time since when they are missed: the fourth form
     latestOffset(M)       the unit of work that puts the next manifest deletes the manifests up to number M that offset M does not
                           name, and the parts and signs of manifests that have a mark
 
-A sink skips a micro-batch whose number it has written before. After a crash that is right: tasks have read the micro-batch, and
-its signs are there. But a new checkpoint begins at 0 again, and with an old output, micro-batches would be skipped that no task
-has read. And a foreachBatch function may read a part of its rows. So the groups of a manifest are removed only if each of
-its bundles has a sign. (A task does not know how much of its last record batch Spark uses, so a part of that may be left out
-unnoticed.)
+A sink skips a micro-batch whose number it has written before. After a crash this is right, because tasks have read the
+micro-batch and its signs are on the queue. But a new checkpoint begins at 0 again. If the old output is kept, the sink then skips
+micro-batches that no task has read. A foreachBatch function can also read only a part of its rows. So the groups of a manifest
+are removed only if each bundle of the manifest has a sign. (A task does not know how much of its last record batch Spark uses. So
+nobody notices if a part of this batch is not used.)
 
-A manifest is never changed. A process that dies while it removes groups hides some of these, but neither the manifest nor the
-mark. So for each manifest that Spark's log names, either all parts or the mark are visible at any time. If neither is, the status
-queue was emptied or replaced, and the source stops: otherwise it would read processed groups again.
+A manifest is never changed. If a process dies during a removal, its unit of work hides some groups, but neither the manifest nor
+the mark. So for each manifest that Spark's log names, either all parts or the mark are visible at any time. If neither is
+visible, the status queue was emptied or replaced. Then the source stops, because it would read processed groups again.
 
-If the driver dies before it writes the offset, no offset names the manifest. It is deleted when Spark begins with an
-offset that has its number. Before that, a JVM that goes on without its driver may still write its offset. A process that
-plans from the beginning makes a new identifier, so it never touches the manifests of other checkpoints.
+If the driver dies before it writes the offset, no offset names the manifest. The manifest is deleted when Spark begins with
+another offset of the same number. It is not deleted earlier, because a JVM without its driver may still write the offset. A
+process that plans from the beginning makes a new source identifier, so it never touches the manifests of other checkpoints.
 
-``Manifests`` decides, and asks ``Messages`` for what needs the queue. No clock, no pyspark.
+``Manifests`` decides, and calls ``Messages`` to use the queue. This module uses no clock and no pyspark.
 """
 
 from __future__ import annotations
@@ -55,26 +55,26 @@ from mqgroups.spark.offsets import MANIFEST_DIGITS, Key, Offset, Planned, bundle
 from mqgroups.spark.signs import NOTES, VERSION, message, msg_id_of, sign_of
 
 _NAMES = set("v by manifest seq bundles part parts groups read begun missed removed".split())
-# Also read from a message of another version.
+# The field ``by``, also in a message that another version has put.
 _BY = re.compile(rb'"by": ?"(mqgroups [0-9A-Za-z.+]{1,40})"')
 # A part has at most 1 MB, well below the MAXMSGL of a queue (4 MB by default).
 _GROUPS_IN_A_PART = 10_000
-# After so many seconds a missed group does not reappear. See ``stream_source.py``.
+# After this number of seconds a missed group does not reappear. See ``stream_source.py``.
 COMES_BACK_WITHIN_S = 600
 
 
 class Messages(Protocol):
-    """The messages on the status queue, for one source: a CorrelId of 24 bytes."""
+    """The messages on the status queue. Those of a source have a CorrelId of 24 bytes, the ``source``."""
 
     @property
     def name(self) -> str:
-        """The name of the queue, for error texts."""
+        """The name of the status queue, for error texts."""
 
     def browse(self, source: bytes) -> list[tuple[bytes, bytes]]:
         """Return MsgId and data of all messages of the source."""
 
     def change(self, source: bytes, put: Sequence[bytes], delete: Iterable[bytes]) -> list[bytes]:
-        """Put messages, and delete those with these MsgIds, in one unit of work; returns the MsgIds of those put."""
+        """Put messages and delete the messages with these MsgIds, in one unit of work. Returns the MsgIds of the new messages."""
 
     def has(self, source: bytes, msg_id: bytes) -> bool:
         """Whether a message of the source has this MsgId."""
@@ -85,12 +85,12 @@ class _Manifest:
     """What this process knows of a manifest.
 
     Attributes:
-        groups: of its micro-batch; ``None`` if they are no longer needed.
-        bundles: in how many bundles they are read; the same when the micro-batch is repeated with another ``maxPartitions``.
-        keys: of the groups; if some were missed, of those.
-        since: when groups were missed, in seconds since 1970; 0 if none was.
-        hidden: keys of groups whose beginning the unit of work of another process may hide, because it removed them.
-        names: of the keys.
+        groups: the groups of its micro-batch; ``None`` if they are no longer needed.
+        bundles: the number of bundles. It stays the same if the micro-batch is repeated with another ``maxPartitions``.
+        keys: the keys of the groups that are not removed: of all groups, or of those that a removal did not find.
+        since: when a removal did not find groups, in seconds since 1970; 0 if it found all groups.
+        hidden: the keys of groups whose beginning another process has got, so its unit of work may hide the beginning.
+        names: the names of the keys.
     """
 
     groups: tuple[Planned, ...] | None
@@ -105,27 +105,27 @@ class _Manifest:
 
     @property
     def shares(self) -> list[list[Key]]:
-        """Its keys in bundles, as tasks read them; missed keys in one bundle."""
+        """The keys of each bundle. The keys of groups that a removal did not find are in one bundle."""
         if self.groups is None:
             return [list(self.keys)]
         return [[planned.key for planned in bundle] for bundle in bundled(self.groups, self.bundles)]
 
     def is_due(self, now_s: int) -> bool:
-        """Whether its groups, if they were missed, cannot reappear any more."""
+        """Whether the last removal found all groups, or the other groups cannot reappear any more."""
         return not self.since or now_s - self.since >= COMES_BACK_WITHIN_S
 
 
 @dataclass(slots=True)
 class _OnQueue:
-    """The messages of a manifest.
+    """The messages of a manifest on the status queue.
 
     Attributes:
-        parts: MsgIds of all but the marks.
-        marks: MsgIds of its mark.
-        read: the groups of each part.
-        since: when groups were missed, in seconds since 1970; 0 if none was.
-        begun: keys of groups whose beginning is gone, as notes say.
-        seq: the number of its micro-batch; 0 if no part is there.
+        parts: the MsgIds of all messages except the mark.
+        marks: the MsgIds of the mark.
+        read: the groups of each part that was read.
+        since: when a removal did not find groups, in seconds since 1970; 0 if it found all groups.
+        begun: the keys of the groups for which a note reports that the beginning is gone.
+        seq: the number of its micro-batch; 0 if the status queue has no part.
     """
 
     parts: list[bytes] = field(default_factory=list)
@@ -139,7 +139,7 @@ class _OnQueue:
 
 
 class Manifests:
-    """The manifests of one query, as its source knows them."""
+    """The manifests of one query, as far as the query's source knows them."""
 
     def __init__(self, messages: Messages) -> None:
         self._messages = messages
@@ -154,7 +154,7 @@ class Manifests:
     # --- what is known
 
     def learn(self, offset: Offset) -> None:
-        """Read the manifests that an offset names, unless this process knows them.
+        """Read the manifests of an offset from the status queue, unless this process knows them already.
 
         Raises:
             CheckpointUnusable: a manifest is not on the status queue.
@@ -184,41 +184,41 @@ class Manifests:
         return any(key in manifest.keys for manifest in self._manifests.values())
 
     def holds(self, key: Key) -> bool:
-        """Whether a group, or another one with its GroupId, is in a micro-batch."""
+        """Whether this group, or another group with the same GroupId, is in a micro-batch."""
         return any(key.name in manifest.names for manifest in self._manifests.values())
 
     @property
     def unfinished(self) -> int:
-        """How many groups in micro-batches may still be on the queue."""
+        """The number of groups in micro-batches that may still be on the queue."""
         return sum(len(manifest.keys) for manifest in self._manifests.values())
 
     def bundles(self, offset: Offset) -> list[list[Planned]]:
-        """Return the groups of the micro-batch that ends at ``offset``, in bundles. ``learn`` must know the offset.
+        """Return the groups of the micro-batch that ends at ``offset``, in bundles. Call ``learn`` with this offset before.
 
-        Raises CheckpointUnusable if the groups were removed, so that they cannot be read again.
+        Raises CheckpointUnusable if the groups were removed, because then they cannot be read again.
         """
         manifest = self._manifests.get(offset.manifest)
         if manifest is None or manifest.groups is None:
             raise self._missing(offset.manifest, 0, 0)
-        # Spark has not finished the micro-batch, so no process has begun to remove it.
+        # Spark has not finished the micro-batch, so no process has begun to remove its groups.
         manifest.hidden = frozenset()
         return bundled(manifest.groups, manifest.bundles)
 
     # --- the next micro-batch
 
     def offered(self, offset: Offset) -> Offset | None:
-        """Return the offset that follows ``offset``, if it is made already and Spark has not begun with it."""
+        """Return the offset after ``offset`` if ``follow`` has already made it and Spark has not begun with it."""
         return self._made[1] if self._made is not None and self._made[0] == offset else None
 
     def follow(self, offset: Offset, source: str, manifest: str, groups: Sequence[Planned], most: int) -> Offset:
-        """Put the manifest of the next micro-batch, and return the offset that names it.
+        """Put the manifest of the next micro-batch, and return the offset that names the manifest.
 
         Args:
-            offset: the end of the micro-batch before, with which Spark has begun.
-            source: a new identifier, 48 hexadecimal digits, for a source that has none.
-            manifest: a new identifier, 32 hexadecimal digits.
-            groups: of the micro-batch.
-            most: the largest number of bundles.
+            offset: the end of the micro-batch before the next one. Spark has begun with this offset.
+            source: a new identifier of 48 hexadecimal digits. It is used if the source has no identifier yet.
+            manifest: a new identifier of 32 hexadecimal digits.
+            groups: the groups of the next micro-batch.
+            most: the maximum number of bundles.
 
         Raises MQIError.
         """
@@ -232,23 +232,23 @@ class Manifests:
         return following
 
     def tidy(self, offset: Offset) -> None:
-        """Delete the messages that are not needed when Spark begins with ``offset``. Raises MQIError."""
+        """Delete the messages that are no longer needed when Spark begins with ``offset``. Raises MQIError."""
         if self._source and (messages := self._not_needed(offset)):
             self._change((), messages)
 
     # --- removal
 
     def to_remove(self, offset: Offset, now_s: int) -> dict[str, list[list[Key]]]:
-        """Return the keys to remove: those up to ``offset`` that tasks have read, by manifest, in bundles. Raises MQIError.
+        """Return the keys of the groups up to ``offset`` that tasks have read, in bundles, by manifest. Raises MQIError.
 
-        Missed keys are among them when they cannot reappear any more. If this process died while it removes them, they could: so
-        the status queue says first, for the next process, that they are missed now.
+        The result includes groups that an earlier removal did not find, when they cannot reappear any more. If this process dies
+        during their removal, they can reappear. So it first puts a message with the present time for the next process.
         """
         found = {
             each: manifest.shares
             for each in offset.manifests
             if (manifest := self._manifests.get(each)) is not None
-            # Missed groups were read: only then are they removed.
+            # Tasks have read the missed groups, because only groups that were read are removed.
             and (manifest.is_due(now_s) if manifest.since else all(self._signs(each, manifest)))
         }
         due = [each for each in found if self._manifests[each].since]
@@ -258,20 +258,20 @@ class Manifests:
         return found
 
     def hidden(self, manifests: Iterable[str]) -> frozenset[Key]:
-        """Return the keys of these manifests whose beginning another process may hide. Missed ones do not reappear."""
+        """Return the keys of groups whose beginning another process may hide, except groups that a removal did not find."""
         found = (self._manifests[each] for each in manifests)
         return frozenset(key for manifest in found if not manifest.since for key in manifest.hidden)
 
     def _missing(self, manifest: str, found: int, expected: int) -> CheckpointUnusable:
-        """Return the error for a manifest with only ``found`` of its parts on the status queue; ``expected``: 0 if unknown."""
+        """Return the error for a manifest that has only ``found`` of its ``expected`` parts (0: unknown) on the status queue."""
         name = self._messages.name
         return CheckpointUnusable(
             f"manifest {manifest}, which the query's checkpoint names, is not on status queue {name}"
             + (f" (found {found} of its {expected} parts)" if expected else "")
-            + ". It lists the groups of a micro-batch, so these could be read twice. Either the status queue was emptied, or the "
-            "checkpoint is older than the queue: restore the one or the other. If the groups on the data queue may be processed "
-            "again, start the query with a new checkpoint and a new output: up to two micro-batches that are in the old output "
-            "already are then read again. To leave a checkpoint that still works, run its query once with "
+            + ". Without this list of groups, a micro-batch could be read twice. Either the status queue was emptied, or the "
+            "checkpoint is older than the queue. Restore one of the two. If the groups on the data queue may be processed "
+            "again, start the query with a new checkpoint and a new output. Then up to two micro-batches that are already in the "
+            "old output are read again. To leave a checkpoint that still works, run its query once with "
             "trigger(availableNow=True) before: that removes what was processed",
             "missing",
             status_queue=name,
@@ -280,12 +280,12 @@ class Manifests:
         )
 
     def _signs(self, name: str, manifest: _Manifest) -> Iterator[bool]:
-        """Yield for each bundle of a manifest whether its sign is there."""
+        """Yield for each bundle of a manifest whether the bundle's sign is on the status queue."""
         source = bytes.fromhex(self._source)
         return (self._messages.has(source, sign_of(name, bundle)[0]) for bundle in range(manifest.bundles))
 
     def unread(self, offset: Offset, being_removed: Container[str]) -> CheckpointUnusable | None:
-        """Return the error for a manifest up to ``offset`` that tasks have not read to its end; ``None`` if they have."""
+        """Return the error if tasks have not read a manifest up to ``offset`` to its end; ``None`` if they have read all."""
         for each in offset.manifests:
             manifest = self._manifests.get(each)
             if manifest is not None and not manifest.since and each not in being_removed:
@@ -293,8 +293,8 @@ class Manifests:
                 return CheckpointUnusable(
                     f"Spark has finished the micro-batch of manifest {each}, but only {read} of its {manifest.bundles} "
                     f"partitions were read to their end: status queue {name} has no sign of the others. Its {len(manifest.keys)} "
-                    "groups stay on the data queue. If foreachBatch reads a part of its rows, or none, change it: it has to read "
-                    "them all, for example with count(). Otherwise the sink has passed over a micro-batch whose number it had "
+                    "groups stay on the data queue. If foreachBatch does not read all of its rows, change it so that it reads "
+                    "them, for example with count(). Otherwise the sink has skipped a micro-batch whose number it had "
                     "written before, because a new checkpoint begins at 0 again. Start the query with a new checkpoint and also "
                     "a new output folder (or another txnAppId, or another key for what foreachBatch has written)",
                     "not-read",
@@ -305,9 +305,9 @@ class Manifests:
         return None
 
     def removed(self, manifests: Sequence[str], missed: frozenset[Key], now_s: int) -> list[Key]:
-        """Mark manifests whose keys were removed, and note which keys are missed; returns all keys.
+        """Mark manifests whose groups were removed, and remember which groups were not found (``missed``). Returns all keys.
 
-        Raises MQIError. The removal can be repeated then.
+        Raises MQIError. In this case the removal can be repeated.
         """
         put: list[bytes] = []
         late: dict[str, frozenset[Key]] = {}
@@ -332,7 +332,7 @@ class Manifests:
     # --- messages
 
     def _not_needed(self, offset: Offset) -> list[bytes]:
-        """Return the MsgIds of messages that are not needed when Spark begins with ``offset``; forget their manifests."""
+        """Return the MsgIds of the messages that are not needed when Spark begins with ``offset``. Forget their manifests."""
         needed = {*offset.manifests, *(self._made[1].manifests if self._made is not None else ())}
         found: list[bytes] = []
         for name, each in tuple(self._on_queue.items()):
@@ -359,7 +359,7 @@ class Manifests:
             except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
                 raise self._not_read(msg_id, data, error) from None
         for found in on_queue.values():
-            # A bundle has a group. Any program that may put to the queue could have written a larger number.
+            # Each bundle has at least one group. But any program that is allowed to put can write a larger number.
             found.bundles = min(found.bundles, sum(map(len, found.read.values())))
         return on_queue
 
@@ -388,7 +388,7 @@ class Manifests:
             return
         found.parts.append(msg_id)
         if "missed" in value:
-            # There are two if the first process died. The later time counts.
+            # There are two such messages if the first process died. The later time counts.
             found.since = max(found.since, whole_number(value["missed"]))
         if "begun" in value:
             found.begun.add(Key.from_text(value["begun"]))
@@ -397,7 +397,7 @@ class Manifests:
         found.seq = whole_number(value["seq"])
         found.bundles = whole_number(value["bundles"])
         if not found.bundles:
-            # Then they would count as read.
+            # Without bundles, all groups would count as read.
             raise ValueError("groups in no bundle")
         found.expected = whole_number(value["parts"])
         # If a commit had no answer, a part may be there twice.

@@ -1,24 +1,25 @@
 """The offsets of the stream source, and the keys, limits and bundles of its micro-batches.
 
-An offset names the *manifest* of the micro-batch that ends there, which lists the groups (``manifests.py``). So an offset is
-small, however many groups there are. Spark stores offsets in its write-ahead log, and shows them in progress reports. As JSON::
+An offset is the end of a micro-batch. It names the *manifest* of this micro-batch, which lists the groups (``manifests.py``). So
+an offset is small, however many groups there are. Spark stores offsets in its write-ahead log, and shows them in progress
+reports. An offset as JSON::
 
     {"v": 3, "source": "<48 hex digits>", "seq": 7, "manifest": "<32 hex digits>", "groups": 1000, "messages": 25000,
      "pending": ["<32 hex digits>", "<32 hex digits>"], "queue": "ORDERS"}
 
-``source`` is made with the first manifest of a checkpoint, and is the CorrelId of all its manifests. ``messages`` is 0 if the
-messages were not counted.
+``source`` is made with the first manifest of a checkpoint, and is the CorrelId of all manifests of the checkpoint. ``messages``
+is 0 if the messages were not counted.
 
-Spark asks the source to remove a micro-batch (``commit(end)``) when the next one is in the log. It does not ask for the last
-micro-batch of a run, nor if the driver dies between the log entry and the call. So each offset also names the manifests of
-earlier micro-batches whose groups may still be on the queue (*pending*). Their groups are not planned again, even if their
-removal stopped in the middle of a group, and they are removed together with the offset's own groups.
+Spark calls ``commit(end)`` to remove a micro-batch when the next micro-batch is in the log. Spark does not call it for the last
+micro-batch of a run, or if the driver dies after the log entry and before the call. So each offset also names the *pending*
+manifests, which are those of earlier micro-batches whose groups may still be on the queue. These groups are not planned again,
+even if their removal stopped in the middle of a group. They are removed together with the offset's own groups.
 
-A group that was to be removed, and was not found completely, may be gone. Or the unit of work of a dead process may hide it; when
-the queue manager backs that out, the group reappears as a whole. So its micro-batch is *missed* from that time on, and stays
-pending. When its groups have been missed for so long that they cannot reappear later, they are searched for once more.
+Sometimes a removal does not find a group completely. The group may be gone, or the unit of work of a dead process may hide it. In
+the second case the whole group reappears when the queue manager backs out the unit of work. So such a group is *missed* from then
+on, and its micro-batch stays pending. After a time in which the group must have reappeared, the source searches for it once more.
 
-Pure: no MQI, no clock, no pyspark.
+This module uses no MQI, no clock and no pyspark.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _VERSION = 3
 _ID_LENGTH = 24
 _CODED_LENGTH = 32
 _STAMP_LENGTH = 16
-# Of ``copies``, digits: no queue has more than 999,999,999 messages.
+# The maximum number of digits of ``copies``. No queue has more than 999,999,999 messages.
 _MOST_DIGITS = 9
 _SOURCE_DIGITS = 48
 MANIFEST_DIGITS = 32
@@ -44,13 +45,13 @@ MANIFEST_DIGITS = 32
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A group, or messages outside groups with the same MsgId and put time. Applications may use an identifier more than once.
+    """A key of a group, or of messages outside groups that have the same MsgId and put time.
 
     Attributes:
-        identifier: 24 bytes: the GroupId, or the MsgId of a message outside groups.
-        stamp: PutDate and PutTime of the group's first message, or of the message: 16 digits.
+        identifier: 24 bytes, the GroupId, or the MsgId of a message outside groups. Applications may use it more than once.
+        stamp: 16 digits, PutDate and PutTime of the group's first message or of the message outside groups.
         msg_id: 24 bytes, the MsgId of the group's first message; empty for a message outside groups.
-        copies: how many messages outside groups are meant, the first ones on the queue.
+        copies: the number of messages outside groups that the key includes. They are the first ones on the queue.
     """
 
     identifier: bytes
@@ -65,22 +66,22 @@ class Key:
 
     @property
     def is_group(self) -> bool:
-        """Whether it is a group."""
+        """Whether the key identifies a group."""
         return bool(self.msg_id) or not self.stamp
 
     @property
     def name(self) -> tuple[bytes, str]:
-        """What only one group in all micro-batches may have: messages of another one could be taken for its own."""
+        """The GroupId, or MsgId and put time. Messages of groups with the same name could be confused, so only one is planned."""
         return self.identifier, "" if self.is_group else self.stamp
 
     @property
     def shown(self) -> str:
-        """Its name for people, with the identifier in hexadecimal digits."""
+        """The key in words for people, with the identifier in hexadecimal digits."""
         return f"group {self.identifier.hex()}" if self.is_group else f"message {self.identifier.hex()} of {self.stamp}"
 
     @classmethod
     def from_text(cls, text: str) -> Key:
-        """Return the key from its text, as ``str`` makes it; raises ValueError."""
+        """Return the key from the text that ``str`` has made of it. Raises ValueError."""
         kind, ids, rest = text[:1], 2 if text[:1] == "G" else 1, text[1:]
         identifier, *more = (_decoded(rest[_CODED_LENGTH * each :][:_CODED_LENGTH]) for each in range(ids))
         stamp, copies = rest[_CODED_LENGTH * ids :][:_STAMP_LENGTH], rest[_CODED_LENGTH * ids + _STAMP_LENGTH :]
@@ -106,7 +107,7 @@ def _decoded(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A group to be read, with its number of logical ``messages``; 0 if they were not counted."""
+    """A group to be read, with the number of its logical ``messages``; 0 if they were not counted."""
 
     key: Key
     messages: int
@@ -114,7 +115,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a micro-batch in groups and messages. It has at least one group."""
+    """The limits of a micro-batch in groups and messages. A micro-batch has at least one group, even if this exceeds a limit."""
 
     groups: int | None = None
     messages: int | None = None
@@ -125,12 +126,12 @@ class Offset:
     """The end of a micro-batch; see the module's docstring.
 
     Attributes:
-        source: of all manifests of the checkpoint, hexadecimal; empty at the beginning.
+        source: the identifier of the source, hexadecimal; empty at the beginning.
         seq: the number of the micro-batch, from 1; 0 at the beginning.
-        manifest: the identifier of the manifest; empty at the beginning.
-        groups, messages: of the micro-batch.
-        pending: the manifests of earlier micro-batches that may have groups on the queue.
-        queue: the query's first queue, for an error's text.
+        manifest: the identifier of the manifest, hexadecimal; empty at the beginning.
+        groups, messages: the numbers of groups and messages in the micro-batch.
+        pending: the manifests of earlier micro-batches whose groups may still be on the queue.
+        queue: the queue that the query read first, for error texts.
     """
 
     source: str = ""
@@ -150,9 +151,10 @@ class Offset:
         """Return the offset of the next micro-batch.
 
         Args:
-            source: the identifier of the source, if this offset has none.
-            manifest, groups: of the next micro-batch.
-            gone: the manifests whose groups are removed for certain.
+            source: the identifier of the source, which is used if this offset has none.
+            manifest: the manifest of the next micro-batch.
+            groups: the groups of the next micro-batch.
+            gone: the manifests whose groups are certainly removed.
         """
         counts = [planned.messages for planned in groups]
         pending = tuple(each for each in self.manifests if each not in gone)
@@ -160,7 +162,7 @@ class Offset:
         return Offset(self.source or source, self.seq + 1, manifest, len(groups), messages, pending, self.queue)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON that Spark stores."""
+        """Return the offset as JSON that Spark stores."""
         return {
             "v": _VERSION,
             "source": self.source,
@@ -174,7 +176,7 @@ class Offset:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Offset:
-        """Return the offset from the JSON that Spark stored; raises CheckpointUnusable if this version did not write it."""
+        """Return the offset from the JSON that Spark has stored. Raises CheckpointUnusable if another version wrote the JSON."""
         try:
             if value["v"] != _VERSION:
                 raise ValueError(f"version {value['v']!r}")
@@ -196,21 +198,21 @@ class Offset:
 
 
 def hexadecimal(text: str, digits: int) -> str:
-    """Return a text of so many hexadecimal digits; raises ValueError or TypeError for any other value."""
+    """Return ``text`` if it has exactly this number of hexadecimal digits. Raises ValueError or TypeError otherwise."""
     if len(text) != digits or bytes.fromhex(text).hex() != text:
         raise ValueError(f"{text!r:.100} does not have {digits} hexadecimal digits")
     return text
 
 
 def whole_number(value: Any) -> int:
-    """Return a value that must be a whole number, 0 or more; raises ValueError."""
+    """Return ``value`` if it is a whole number that is not negative. Raises ValueError otherwise."""
     if type(value) is not int or value < 0:
         raise ValueError(f"{value!r:.100} is not a whole number")
     return value
 
 
 def admitted(candidates: Iterable[Planned], limits: Limits) -> Iterator[Planned]:
-    """Yield the first candidates that are within the limits, and take no more of them than necessary."""
+    """Yield the first candidates that fit within the limits. Take no more candidates from the iterator than necessary."""
     messages = 0
     for number, candidate in enumerate(candidates, 1):
         messages += candidate.messages
@@ -222,13 +224,13 @@ def admitted(candidates: Iterable[Planned], limits: Limits) -> Iterator[Planned]
 
 
 def bundled(groups: Sequence[Planned], bundles: int) -> list[list[Planned]]:
-    """Return the groups in at most ``bundles`` bundles with similar numbers of messages, in the given order.
+    """Return the groups in at most ``bundles`` bundles that have similar numbers of messages. Each bundle keeps the given order.
 
-    A group that was not counted weighs as much as one message.
+    A group whose messages were not counted weighs as much as one message.
     """
     heap = [(0, number) for number in range(min(bundles, len(groups)))]
     shares: list[list[int]] = [[] for _ in heap]
-    # The largest first, each to the smallest bundle so far. Sorting is stable, so the same arguments give the same result.
+    # Each group, the largest first, goes to the bundle that is the smallest so far. Equal arguments give equal results.
     for index in sorted(range(len(groups)), key=lambda index: -groups[index].messages):
         messages, number = heapq.heappop(heap)
         shares[number].append(index)

@@ -1,7 +1,7 @@
-"""Names of PySpark that 4.0 and 4.1 lack. Each is looked for, because a platform may have more than its version says.
+"""Names that PySpark 4.0 or 4.1 lacks. This module looks for each name, because a platform may have added it to an older version.
 
-ReadMaxRows, SupportsTriggerAvailableNow    4.2: the limit of a micro-batch (``stream_source.ReaderWithoutLimits``)
-DataSourceStreamArrowWriter                 4.1: a stream's writer that gets record batches. 4.0 hands them to any writer
+ReadMaxRows, SupportsTriggerAvailableNow    since 4.2: the limit of a micro-batch (``stream_source.ReaderWithoutLimits``)
+DataSourceStreamArrowWriter                 since 4.1: a stream's writer that gets record batches. 4.0 passes them to any writer
                                             that is a DataSourceArrowWriter
 """
 

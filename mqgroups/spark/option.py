@@ -1,8 +1,8 @@
 """An option of format ``ibmmq``, made from a field of settings (``mqgroups/setting.py``).
 
-Spark's name is the field's in camel case. The field's type reads the text of a value, the field's check checks it, and its help
-is the meaning. If a field has no help or check, those of the library's setting with the same name count. Not here: the options
-(``options.py``).
+The option has the name of the field in camel case. The field's type converts the text of a value, the field's check checks the
+value, and the field's help is the meaning. If a field has no help or no check, the library's setting with the same name provides
+them. Not here: the options (``options.py``).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mqgroups.spark.errors import SparkOptionError
 
 
 class Use(Flag):
-    """The uses of the data source; a field of the options notes its own."""
+    """A use of the data source. Each field of the options is annotated with its uses."""
 
     BATCH_READ = auto()
     STREAM_READ = auto()
@@ -44,13 +44,13 @@ class Use(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option.
+    """An option of the data source.
 
     Attributes:
-        field: the name of the field for its value.
-        words: its values, for people.
-        convert: returns the value of a text; raises ValueError if it is none.
-        default: the field's; ``Parameter.empty`` if the option is required.
+        field: the name of the field that has the option's value.
+        words: the possible values, in words for people.
+        convert: a function that converts a text to a value. It raises ValueError if the text is not a value.
+        default: the default of the field; ``Parameter.empty`` if the option is required.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Option:
     meaning: str
 
     def value(self, text: str) -> Any:
-        """Return the value of a text; raises SparkOptionError."""
+        """Convert a text to a value. Raises SparkOptionError."""
         try:
             if not text:
                 raise ValueError
@@ -77,7 +77,7 @@ class Option:
         return value
 
     def line(self, *, of_connection: bool) -> str:
-        """Return the option's line in the documentation. Options of a connection are for all uses, and take any text."""
+        """Return the option's line in the documentation. Options of a connection are for all uses and take any text."""
         default = "" if self.default in (None, "", ()) else f"`{_word(self.default)}`"
         default = "required" if self.default is Parameter.empty else default
         kind = () if of_connection else (self.words, self.use.shown)
@@ -85,7 +85,7 @@ class Option:
 
 
 def options_of(cls: type) -> Iterator[Option]:
-    """Yield the options of a dataclass: of each field that notes its use."""
+    """Yield an option for each field of a dataclass that is annotated with a use."""
     of_library = {field.name: field for field in settings_of(Producing)}
     for field in settings_of(cast("type[Settings]", cls)):
         same = of_library.get(field.name, field)
@@ -96,7 +96,7 @@ def options_of(cls: type) -> Iterator[Option]:
 
 
 def options_of_connection(field: Field, name: str) -> Iterator[Option]:
-    """Yield the options for a setting of connections: several if it is a secret, which can be given in several ways."""
+    """Yield the options for a setting of connections. A secret has several options, because it can be given in several ways."""
     if field.name not in SECRETS:
         yield _option(name, field, *_reading(field), field.first_sentence)
         return
@@ -127,7 +127,7 @@ def _option(
 
 
 def _reading(field: Field) -> tuple[str, Callable[[str], Any]]:
-    """Return in words which values a field's type has, and a function that reads one."""
+    """Return a text about the possible values of a field, and a function that converts a text to a value."""
     kind = next((each for each in get_args(field.kind) if each is not type(None)), field.kind)
     kind = field.kind if get_origin(field.kind) in (Literal, Collection) else kind
     if kind is int:

@@ -1,8 +1,8 @@
-"""The options of format ``ibmmq``, as fields: those of a read, those of a write, and those of the connection.
+"""The options of format ``ibmmq``, as fields: the options of a read, of a write, and of the connection.
 
-The options ``mq.*`` are the library's settings of a connection (``settings.Connecting``). ``option.py`` makes of a field Spark's
-name of the option, the conversion of its values, and its line of the documentation. Spark passes options as text, with names in
-lower case. An error names an option that is unknown, not for this use, or has an invalid value.
+The options ``mq.*`` are the library's settings of a connection (``settings.Connecting``). ``option.py`` makes three things from a
+field: the name of the option in Spark, the conversion of values, and the line in the documentation. Spark passes options as text,
+with names in lower case. An error names an option that is unknown, not for this use, or has an invalid value.
 
 Not here: connecting (``connections.py``), and anything that needs pyspark.
 """
@@ -28,14 +28,14 @@ from mqgroups.spark.option import Option, Use, camel, options_of, options_of_con
 
 _COUNT = Whole(1)
 _NUMBER = Whole(0)
-# A late attempt of a task must find the mark. Expiry in MQMD is an MQLONG, in tenths of a second.
+# At least a day, because a late attempt of a task must find the mark. Expiry in MQMD is an MQLONG, in tenths of a second.
 _DAYS = Whole(1, (2**31 - 1) // (24 * 60 * 60 * 10))
-# A wrong name or address looks like a queue manager that is down, and the user should be told soon.
+# A wrong name or address looks like a queue manager that is down. The user should get the error soon.
 _FIRST_WAIT_S = 10.0
 
 
 def _is_checked(_what: str, _value: object) -> None:
-    """Check nothing: a connection's settings are checked when they are made."""
+    """Check nothing, because a connection's settings are checked when they are made."""
 
 
 def _check_format(what: str, name: str) -> None:
@@ -48,8 +48,8 @@ class _Waiting(Settings):
     """How long to wait for connections, and for queues and groups that a lost connection holds.
 
     Attributes:
-        wait_ms: how long to reconnect, and to wait for a queue or group that a lost connection holds; for a first connection at
-            most 10000; make it longer than a lost host goes unnoticed.
+        wait_ms: how long to try to reconnect, and to wait for a queue or group that a lost connection holds; at most 10000 for
+            the first connection; it should be longer than the queue manager needs to notice a lost host.
     """
 
     wait_ms: Annotated[int, _NUMBER] = int(Connecting.reconnect_wait_s * 1000)
@@ -61,9 +61,9 @@ class _Options:
 
     Attributes:
         queue: the queue to read from or write to.
-        status_queue: status queue, on the same queue manager; a write needs it, and sinks may share one. Default of a stream
-            read: ``MQGROUPS.SOURCE.<queue>``.
-        messages_per_unit_of_work: maximum number of messages in a unit of work.
+        status_queue: the status queue, on the same queue manager; a write needs it, and sinks may share one status queue. Default
+            of a stream read: ``MQGROUPS.SOURCE.<queue>``.
+        messages_per_unit_of_work: the maximum number of messages in a unit of work.
     """
 
     connection: Annotated[Connecting, _is_checked]
@@ -78,13 +78,13 @@ class SourceOptions(_Options):
     """The options of a read.
 
     Attributes:
-        max_partitions: maximum number of partitions, with similar numbers of messages.
-        fail_on_data_loss: if a planned group is missing or not complete: ``true`` fails, ``false`` reads the rest of it.
+        max_partitions: the maximum number of partitions, with similar numbers of messages.
+        fail_on_data_loss: if a planned group is missing or not complete, ``true`` fails, ``false`` reads the rest of the group.
         convert: let the queue manager convert the data to UTF-8 (MQGMO_CONVERT).
         include_mqmd: add columns from the message descriptor.
-        include_headers: message properties in column ``headers``.
-        max_groups_per_trigger: maximum number of groups in a micro-batch; a message outside groups counts as one.
-        max_messages_per_trigger: maximum number of messages in a micro-batch, which always has a group.
+        include_headers: add column ``headers`` with the message properties.
+        max_groups_per_trigger: the maximum number of groups in a micro-batch; a message outside groups counts as a group.
+        max_messages_per_trigger: the maximum number of messages in a micro-batch, which always has at least one group.
         poll_timeout_ms: how long a call waits for the next group.
     """
 
@@ -103,14 +103,14 @@ class SinkOptions(_Options):
     """The options of a write.
 
     Attributes:
-        group_by: column that identifies the group; ``partition``: each partition is a group. Default: ``group_key``.
-        sequence_column: column that orders a group's rows. Default: ``msg_seq_number``, if the DataFrame has it.
-        txn_app_id: name of the job; with ``txnVersion``, a repeated run writes nothing twice.
-        txn_version: number of the job's run, which must increase; a completed run, or an older one, writes nothing.
-        keep_mark_days: days until the mark of the last completed batch expires; a batch that is repeated later is put twice.
-            Default: never; without ``txnAppId`` a day.
-        priority: priority of messages without one in column ``priority``. Default: that of the queue.
-        format: MQMD format. Default: MQSTR for text, blank for bytes.
+        group_by: the column that identifies the group; with ``partition``, each partition is a group. Default: ``group_key``.
+        sequence_column: the column that orders a group's rows. Default: ``msg_seq_number``, if the DataFrame has this column.
+        txn_app_id: the name of the job; with ``txnVersion``, a repeated run writes nothing twice.
+        txn_version: the number of the job's run, which must increase; a completed or an older run writes nothing.
+        keep_mark_days: after how many days the mark of the last completed batch expires; if a batch is repeated later, it is put
+            twice. Default: never; without ``txnAppId`` after a day.
+        priority: the priority of messages without a value in column ``priority``. Default: the queue's priority.
+        format: the MQMD format. Default: MQSTR for text, blank for bytes.
     """
 
     record_users: Annotated[Users, Use.WRITE] = Producing.record_users
@@ -126,7 +126,7 @@ class SinkOptions(_Options):
 
 
 _T = TypeVar("_T", bound="_Options")
-# Settings of a connection that Spark names as its users know them, and those that are no options.
+# The settings of a connection whose option has another name, and the settings that are not options.
 _NAMES = {
     "q_mgr_name": "queueManager",
     "conn_name": "connectionNameList",
@@ -146,9 +146,9 @@ _KNOWN = {
     option.name.lower(): option for option in (*_CONNECTING, *options_of(SourceOptions), *options_of(SinkOptions))
 }
 OPTIONS = tuple(_KNOWN.values())
-# Options that Spark itself adds for a stream.
+# Options that Spark adds by itself for a stream.
 _OF_SPARK = frozenset({"checkpointlocation", "queryname"})
-# And for a table, of whose options it gives no others to the reader and the writer.
+# The option that Spark adds for a table. The other options of the table do not reach the reader and the writer.
 _OF_A_TABLE = "provider"
 _INSTEAD = "Use CREATE TEMPORARY VIEW … OPTIONS to read, and INSERT INTO … WITH to write"
 
@@ -165,9 +165,9 @@ def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
     """Return the options of a write; raises SparkOptionError."""
     options = _parsed(given, use, SinkOptions)
     if not options.status_queue:
-        raise SparkOptionError("statusQueue", "it is required for a write: it keeps which groups are put")
+        raise SparkOptionError("statusQueue", "it is required for a write, because it stores which groups are put")
     if (options.txn_app_id is None) != (options.txn_version is None):
-        raise SparkOptionError("txnAppId", "it belongs together with txnVersion; give both or neither")
+        raise SparkOptionError("txnAppId", "give it together with txnVersion, or give neither")
     return options
 
 
@@ -175,7 +175,7 @@ def repeatable_write(given: Mapping[str, str]) -> tuple[SinkOptions, str, int]:
     """Return the options of a batch write that can be repeated, with its ``txnAppId`` and ``txnVersion``.
 
     Raises:
-        SparkOptionError: an option is not valid, or one of these is missing.
+        SparkOptionError: an option is not valid, or ``txnAppId`` or ``txnVersion`` is missing.
     """
     options = sink_options(given, Use.BATCH_WRITE)
     if options.txn_app_id is None or options.txn_version is None:
@@ -194,7 +194,7 @@ def _status_queue(queue: str) -> str:
 
 
 def _parsed(given: Mapping[str, str], use: Use, cls: type[_T]) -> _T:
-    """Return the options of a class. Only options for ``use`` may be given."""
+    """Return the options as an object of this class. Raises SparkOptionError if an option is not for ``use``."""
     left = {name.lower(): text for name, text in given.items() if name.lower() not in _OF_SPARK}
     if _OF_A_TABLE in left:
         raise SparkOptionError(
@@ -221,7 +221,7 @@ def _parsed(given: Mapping[str, str], use: Use, cls: type[_T]) -> _T:
 
 
 def _values(options: Iterable[Option], given: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of those options that are given, by field."""
+    """Return the values of the given options, by field. Raises SparkOptionError if a required option is missing."""
     values = {}
     for option in options:
         if (text := given.get(option.name.lower())) is not None:
@@ -243,7 +243,7 @@ def _connecting(given: Mapping[str, str]) -> Connecting:
         return Connecting(connect_wait_s=min(wait_s, _FIRST_WAIT_S), reconnect_wait_s=wait_s, **values)
     except ConfigurationError as error:
         names = {option.field: option.name for option in (*reversed(_CONNECTING), *used)}
-        # Before a colon the settings are named, which may be usual words; behind it only what has a _ is one.
+        # Before the first colon each word may be a setting's name. Behind the colon only a word with a _ is a setting's name.
         said, colon, more = str(error).partition(": ")
         said = re.sub(r"(?<!\S)\w+", lambda word: names.get(word[0], word[0]), said)
         more = re.sub(r"(?<!\S)\w+_\w+", lambda word: names.get(word[0], word[0]), more)

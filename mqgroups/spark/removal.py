@@ -1,20 +1,20 @@
-"""Removes the groups of a finished micro-batch in several threads, while the next one is planned and read.
+"""Removes the groups of a finished micro-batch in several threads, while the next micro-batch is planned and read.
 
-Each *remover* takes one *share* of the groups after the other. A remover is a thread with its own connection, which has the queue
-open for shared input. It gets and commits, and decides nothing. At its first error it disconnects, which backs out its unit of
-work, and leaves the rest of its share. The others go on. The thread that Spark calls starts the removers, later waits for them,
-and decides whether a share is removed again (``reservation.py``). Two groups with one GroupId are never removed at the same time,
-because ``arrivals.py`` holds one of them.
+The groups are divided into *shares*. A *remover* removes one share after the other. It is a thread with its own connection, on
+which the queue is open for shared input. It gets and commits, and decides nothing. At its first error a remover disconnects,
+which backs out its unit of work, and leaves the rest of its share. The other removers continue. The thread that Spark calls
+starts the removers, later waits for them, and decides whether a share is removed again (``reservation.py``). Two groups with one
+GroupId are never removed at the same time, because ``arrivals.py`` holds one of them.
 
-A missing group is not an error, so removal can be repeated after any interruption. A group is gone if it was got completely, in
-committed units of work; otherwise it is *missed*. The unit of work of a dead connection may hide it: IBM does not document that
-it is backed out before another application can open the queue exclusively. A group that a remover got on a connection that was
-lost before MQCMIT is certain to reappear. It is *coming back*, and its share is not done.
+A missing group is not an error, so removal can be repeated after any interruption. A group is gone if committed units of work got
+all of its messages. Otherwise it is *missed*. The unit of work of a dead connection may hide the group, because IBM does not
+document that this unit of work is backed out before another application can open the queue exclusively. If a remover got messages
+of a group, and lost the connection before MQCMIT, these messages certainly reappear. The group is *coming back*.
 
-While the beginning of a group may be hidden, the rest stays. If the rest were gone when the beginning reappears, the messages of
-the next group with its GroupId would be taken for it. So a unit of work that ends in the middle of a group *notes* on the status
-queue that the beginning is gone. Another process that finds the note takes the rest at once. Without a note it leaves the rest
-until nothing can reappear.
+If a unit of work may hide the beginning of a group, the rest of the group stays on the queue. Otherwise the beginning could
+reappear after the rest is gone. Then the messages of the next group with this GroupId would be mistaken for the rest. So a unit
+of work that ends in the middle of a group puts a *note* on the status queue that the beginning is gone. Another process that
+finds the note removes the rest at once. Without a note it leaves the rest until no message can reappear any more.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ Note: TypeAlias = Callable[[Connection, Key], None]
 
 
 class Share:
-    """Groups that one remover removes, and how far it has come.
+    """Groups that one remover removes, and how much of them is removed.
 
     Attributes:
-        left: the keys that are not known to be gone, and how much of each was got in committed units of work.
-        coming_back: keys of which messages were got and certainly not committed.
-        is_done: whether all were looked for without an error, and none is coming back.
+        left: the keys that are not known to be gone, and how much of each group was got in committed units of work.
+        coming_back: the keys of groups with messages that were got and certainly not committed.
+        is_done: whether the remover has searched for all groups without an error, and no group is coming back.
     """
 
     def __init__(self, keys: Iterable[Key], hidden: Container[Key] = (), note: Note = lambda *_: None) -> None:
-        """Nothing is removed yet.
+        """Make a share of which nothing is removed yet.
 
         Args:
-            keys: of the groups.
-            hidden: those whose beginning the unit of work of another process may hide.
+            keys: the keys of the groups.
+            hidden: the keys of groups whose beginning another process may hide in its unit of work.
             note: puts the note that the beginning of a group is gone, in syncpoint.
         """
         self.left = {key: GotSoFar() for key in keys}
@@ -54,13 +54,13 @@ class Share:
         self.coming_back: set[Key] = set()
         self.is_done = False
         self._uncommitted: dict[Key, GotSoFar] = {}
-        # Keys of which a unit of work may hide messages: of a lost connection, a commit without an answer, another process.
+        # Keys of groups that a unit of work may hide. It belongs to a lost connection, an unanswered commit or another process.
         self._hidden = {key for key in self.left if key in hidden}
 
     def remove(self, taker: Taker, every: int) -> None:
-        """Remove what is left, with a commit after ``every`` physical messages. It runs in a remover.
+        """Remove the groups that are left, and commit after ``every`` physical messages. This runs in a remover.
 
-        Raises MQIError. Committed removals are final; another call removes the rest.
+        Raises MQIError. Committed removals are final. Another call removes the rest.
         """
         connection, uncommitted, at = taker.connection, 0, None
         try:
@@ -79,10 +79,10 @@ class Share:
                             connection.begin(self)
                             uncommitted = 0
         except BaseException as error:
-            # The group at ``at`` is among them: a message may have been got, and the reply lost.
+            # The group of ``at`` is one of the lost groups, because MQGET may have removed a message although its reply was lost.
             lost = {key for key in (*self._uncommitted, at) if key in self.left}
             self._hidden |= lost
-            # A commit with an unknown outcome may have removed them.
+            # A commit with an unknown outcome may have removed the lost groups.
             if not isinstance(error, CommitOutcomeUnknown):
                 self.coming_back |= lost
             self._uncommitted.clear()
@@ -91,7 +91,7 @@ class Share:
         self.is_done = not self.coming_back
 
     def _ends_within(self, key: Key) -> bool:
-        """Whether the unit of work has the beginning of a group, and not its end."""
+        """Whether the unit of work has got the beginning of a group, but not its end."""
         return key.is_group and self.left[key] == GotSoFar() and not self._uncommitted[key].is_whole
 
     def _committed(self) -> None:
@@ -104,15 +104,15 @@ class Share:
 
 
 class Removers:
-    """The removers of a queue. One thread calls all methods."""
+    """The threads that remove groups from a queue (*removers*). Only one other thread calls these methods."""
 
     def __init__(self, connect: Callable[[], Connection], name: str, most: int, every: int) -> None:
-        """Nothing is opened yet.
+        """Prepare the removers. No connection is opened yet.
 
         Args:
-            connect: makes a connection.
-            name: of the queue.
-            most: how many removers there may be.
+            connect: a function that makes a connection.
+            name: the name of the queue.
+            most: the maximum number of removers.
             every: the number of physical messages in a unit of work.
         """
         self._connect = connect
@@ -125,16 +125,16 @@ class Removers:
 
     @property
     def were_started(self) -> bool:
-        """Whether they have to be waited for."""
+        """Whether removers were started and ``wait`` has not been called since then."""
         return bool(self._working)
 
     @property
     def are_working(self) -> bool:
-        """Whether any of them is at work."""
+        """Whether at least one remover is at work."""
         return not all(each.done() for each in self._working)
 
     def open(self, number: int) -> bool:
-        """Connect until there are ``number`` removers, or ``most``; returns whether any was added. Raises MQGroupsError."""
+        """Connect until there are ``number`` removers, or ``most``. Returns whether a remover was added. Raises MQGroupsError."""
         missing = min(number, self._most) - len(self._takers)
         opening = [self._threads.submit(self._open) for _ in range(missing)]
         for error in [each.exception() for each in opening]:
@@ -151,7 +151,7 @@ class Removers:
             raise
 
     def start(self, shares: Iterable[Share]) -> None:
-        """Begin to remove."""
+        """Begin to remove these shares in the removers."""
         waiting = deque(shares)
         self._working = [self._threads.submit(self._work, taker, waiting) for taker in self._takers]
 
@@ -165,13 +165,13 @@ class Removers:
             raise
 
     def wait(self) -> Sequence[BaseException]:
-        """Wait until all have ended; returns the errors."""
+        """Wait until all removers have ended, and return their errors."""
         errors = [error for each in self._working if (error := each.exception()) is not None]
         self._working = []
         return errors
 
     def close(self) -> None:
-        """Wait until all have ended, and disconnect."""
+        """Wait until all removers have ended, and disconnect them."""
         self.wait()
         while self._takers:
             self._takers.pop().connection.close()

@@ -1,19 +1,20 @@
-"""The queue of a stream, reserved for one query: browses its groups, and has processed groups removed.
+"""The queue of a stream, reserved for one query. This module browses the groups, and removes processed groups.
 
 The process that plans a query's micro-batches *reserves* the queue. It opens the queue for exclusive input, which fails if
-another application has it open for input. Then it exchanges that handle for one for shared input, which it keeps. So two queries
-cannot read one queue, and the removers (``removal.py``) can get on connections of their own. If another application has the queue
-open, this one waits: the process of a query whose driver was killed runs until its current call ends.
+another application has the queue open for input. Then the process exchanges this handle for a handle for shared input, and keeps
+the second handle. So two queries cannot read one queue, and the removers (``removal.py``) can get messages on their own
+connections. If another application has the queue open, the process waits. For example, a query whose driver was killed has a
+process that still runs until its current call ends.
 
-The reservation also guards removal. A remover's handle is used only if this process's own handle was valid after the remover's
-was opened. So another process can reserve the queue only when the removers have closed it, too. If the connection is lost,
-removers disconnect before the queue is reserved again.
+The reservation also protects removal. A remover's handle is used only if this process's own handle is still valid after the
+remover has opened the queue. So another process can reserve the queue only after the removers have closed it too. If the
+connection is lost, the removers disconnect before the queue is reserved again.
 
-A group that a remover got on a connection that was lost before MQCMIT is certain to reappear, so this module waits for it.
+If a remover got messages and lost the connection before MQCMIT, the messages certainly reappear. So this module waits for them.
 
-Source: IBM MQ, "MQOPEN", MQOO_INPUT_EXCLUSIVE (opening for browse does not count as input). Unverified on IBM MQ:
-that the handle of a client whose host is lost is released when its heartbeats are missing ("Receive timeout"); and that
-several connections that get by GroupId from one queue do not slow each other down.
+Source: IBM MQ, "MQOPEN", MQOO_INPUT_EXCLUSIVE (opening for browse does not count as input). Two assumptions are unverified on IBM
+MQ. First, the queue manager releases the handle of a client whose host is lost when the heartbeats are missing ("Receive
+timeout"). Second, several connections that get by GroupId from one queue do not slow each other down.
 """
 
 from __future__ import annotations
@@ -34,20 +35,20 @@ from mqgroups.status.opening import check_apart
 
 
 class ReservedQueue(BrowsedQueue):
-    """A queue that groups are removed from."""
+    """A queue that is reserved for one query, which browses and removes groups."""
 
     def __init__(self, connection: Connection, name: str, wait_s: float, removers: Removers) -> None:
         """Reserve the queue.
 
         Args:
             connection, name: as for ``BrowsedQueue``.
-            wait_s: how long to wait for another application to close it, in seconds.
-            removers: of this queue.
+            wait_s: how long to wait until another application closes the queue, in seconds.
+            removers: the removers of this queue.
 
         Raises:
-            QueueReserved: another application still has it open for input.
-            ConfigurationError: it is NOSHARE.
-            MQIError: it cannot be opened.
+            QueueReserved: another application still has the queue open for input.
+            ConfigurationError: the queue is NOSHARE.
+            MQIError: the queue cannot be opened.
         """
         self._wait_s = wait_s
         self._removers = removers
@@ -66,7 +67,7 @@ class ReservedQueue(BrowsedQueue):
             super()._open()
 
     def _reserve(self) -> Queue:
-        # Exclusive in a whole queue-sharing group. The count below is that of one queue manager.
+        # This is exclusive in a whole queue-sharing group. The count below is only for one queue manager.
         self._connection.open_queue(self.name, mq.MQOO_INPUT_EXCLUSIVE).close()
         handle = self._connection.open_queue(self.name, mq.MQOO_INPUT_SHARED | mq.MQOO_INQUIRE)
         with closed_if_it_fails(handle):
@@ -76,7 +77,7 @@ class ReservedQueue(BrowsedQueue):
                     + to_copy("ALTER QLOCAL({}) SHARE", self.name)
                 )
             if int(handle.inquire(mq.MQIA_OPEN_INPUT_COUNT)) > 1:
-                # Another application did the same between the two calls. Both close the queue, and retry after random pauses.
+                # Another application has opened the queue between the two calls. Both close it, and retry after random pauses.
                 raise OwnerActive("MQOPEN", f"queue {self.name}", mq.MQCC_FAILED, mq.MQRC_OBJECT_IN_USE)
         return handle
 
@@ -87,36 +88,36 @@ class ReservedQueue(BrowsedQueue):
         self._handle.close()
 
     def depth(self) -> int:
-        """Return the number of physical messages on the queue: CURDEPTH. Raises MQIError."""
+        """Return the number of physical messages on the queue (CURDEPTH). Raises MQIError."""
         return int(self.again(lambda: self._handle.inquire(mq.MQIA_CURRENT_Q_DEPTH)))
 
     def check_apart(self, status_queue: str) -> None:
-        """Raise ConfigurationError if this is the queue ``status_queue``, or an alias of it."""
+        """Raise ConfigurationError if ``status_queue`` is this queue or an alias of this queue."""
         check_apart(status_queue, self._handle)
 
     # --- removal
 
     @property
     def is_removing(self) -> bool:
-        """Whether removers are at work."""
+        """Whether at least one remover is at work."""
         return self._removers.are_working
 
     def remove(self, shares: Iterable[Share]) -> None:
-        """Begin to remove groups and messages. Call ``removed`` before the next ones. Raises the same errors."""
+        """Begin to remove these shares. Call ``removed`` before the next call. Raises the same errors as ``removed``."""
         self._shares = list(shares)
         self.again(self._start)
 
     def removed(self) -> frozenset[Key]:
-        """Wait until the removers have ended; returns the missed keys: not found, or not completely.
+        """Wait until the removers have ended, and return the missed keys: those of groups that were not found completely.
 
         Raises:
             QueueReserved: the connection was lost, and another application has opened the queue.
-            MQIError: a call failed. Committed removals are final; all keys can be removed again.
+            MQIError: a call failed. Committed removals are final, and the removal of all keys can be repeated.
         """
         try:
             self._connection.retrying(Patience(self._wait_s), OWNER_ACTIVE)(self.again, self._finish)
         except OwnerActive:
-            # Messages that a remover got have not reappeared in time: they are missed.
+            # Messages that a remover got have not reappeared in time, so their groups are missed.
             pass
         finally:
             shares, self._shares = self._shares, []
@@ -137,6 +138,6 @@ class ReservedQueue(BrowsedQueue):
     def _start(self) -> None:
         shares = [share for share in self._shares if not share.is_done]
         if self._removers.open(len(shares)):
-            # If this succeeds, nobody else had reserved the queue when the removers opened it.
+            # If this succeeds, no other process had reserved the queue when the removers opened it.
             self._handle.inquire(mq.MQIA_CURRENT_Q_DEPTH)
         self._removers.start(shares)

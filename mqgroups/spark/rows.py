@@ -1,11 +1,11 @@
 """Messages as rows: the columns of a read, message properties, and Arrow record batches of limited size.
 
-A record batch is yielded when its data reaches 4 MiB, so a worker never holds more than that and one message. pyarrow is imported
-when the first one is made.
+A record batch is yielded when its data reaches 4 MiB. So a worker never holds more data than 4 MiB and one message. pyarrow is
+imported when the first record batch is made.
 
-With ``MQGMO_PROPERTIES_FORCE_MQRFH2`` one MQGET returns the data and all properties; with a message handle each property takes a
-call. Names of properties follow MQINQMP: nested folders are joined with dots, and ``usr`` is left out; unverified on IBM MQ for
-folders other than ``usr`` and ``jms``. Source: IBM MQ, "MQRFH2", "Property names".
+With ``MQGMO_PROPERTIES_FORCE_MQRFH2``, one MQGET returns the data and all properties. With a message handle, each property would
+take a call. Names of properties are those of MQINQMP: nested folders are joined with dots, and ``usr`` is omitted. For folders
+other than ``usr`` and ``jms`` this is unverified on IBM MQ. Source: IBM MQ, "MQRFH2", "Property names".
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ _MQMD_COLUMNS = {
 _HEADERS_COLUMN = {"headers": "MAP<STRING, BINARY>"}
 # Report, MsgType, Expiry, Feedback, Encoding, CodedCharSetId, Format, Priority, Persistence, MsgId, CorrelId, BackoutCount,
 # ReplyToQ, ReplyToQMgr, UserIdentifier, AccountingToken, ApplIdentityData, PutApplType, PutApplName, PutDate and PutTime,
-# ApplOriginData, GroupId, MsgSeqNumber: at their places in the MQMD. The rest of it says how a message is divided.
+# ApplOriginData, GroupId, MsgSeqNumber: at their places in the MQMD. The other fields describe segments.
 _MD = struct.Struct("=8xiiiiii8sii24s24si48s48s12s32s32si28s16s4s24si12x")
 _EPOCH = date(1970, 1, 1).toordinal()
 _BATCH_BYTES = 4 * 1024 * 1024
-# A limit on rows, because each row costs a few machine words besides its data.
+# The number of rows is also limited, because each row costs a few machine words besides its data.
 _MOST_ROWS = 10_000
 _RF_HEADER_2 = "MQHRF2"
 _HEX = re.compile("[0-9A-Fa-f]*")
 
 
 class Headed(NamedTuple):
-    """A message's data behind its MQRFH2, the header's description of that data, and the properties: bytes, text as UTF-8."""
+    """The data after a message's MQRFH2, the MQRFH2's description of this data, and the properties, with text in UTF-8."""
 
     data: bytes
     encoding: int
@@ -75,7 +75,7 @@ class Headed(NamedTuple):
 
 
 def columns(options: SourceOptions) -> dict[str, str]:
-    """Return the columns of a read and their types in SQL."""
+    """Return the columns of a read, and their types in SQL."""
     return (
         _COLUMNS
         | (_MQMD_COLUMNS if options.include_mqmd else {})
@@ -86,7 +86,7 @@ def columns(options: SourceOptions) -> dict[str, str]:
 def record_batches(
     messages: Iterable[Got], options: SourceOptions, batch_bytes: int = _BATCH_BYTES
 ) -> Iterator[RecordBatch]:
-    """Yield the messages as record batches, in their order; the last message of one may exceed ``batch_bytes``."""
+    """Yield the messages as record batches, in the same order. The last message of a batch may exceed ``batch_bytes``."""
     import pyarrow
 
     arrow_schema = _arrow_schema(pyarrow, options)
@@ -95,7 +95,7 @@ def record_batches(
     for message in messages:
         row = _row(message, options)
         rows.append(row)
-        # With the properties in front of the data: a message may have many megabytes of them.
+        # This length includes the properties in front of the data, which may have many megabytes.
         data_bytes += len(message.data)
         if data_bytes >= batch_bytes or len(rows) == _MOST_ROWS:
             yield _batch(pyarrow, rows, arrow_schema)
@@ -106,14 +106,14 @@ def record_batches(
 
 @lru_cache
 def put_time_us(stamp: bytes) -> int | None:
-    """Return PutDate and PutTime (16 digits, GMT) in microseconds since 1970; ``None`` if they are not valid."""
+    """Convert PutDate and PutTime (16 digits, GMT) to microseconds since 1970; ``None`` if they are not valid."""
     try:
         day_us = _day_us(stamp[:8])
         hours, minutes, hundredths = int(stamp[8:10]), int(stamp[10:12]), int(stamp[12:16])
     except ValueError:
         return None
     if not (0 <= hours < 24 and 0 <= minutes < 60 and 0 <= hundredths < 6000):
-        # A program that sets all context may put anything here. Python has no time behind the year 9999.
+        # A program that sets all context can put any text here. Python has no time after the year 9999.
         return None
     return day_us + (hours * 60 + minutes) * 60_000_000 + hundredths * 10_000
 
@@ -184,7 +184,7 @@ def _row(message: Got, options: SourceOptions) -> tuple[Any, ...]:
 
 
 def taken_off(data: bytes, encoding: int, ccsid: int) -> Headed | None:
-    """Separate the MQRFH2 at the start of ``data``; ``None`` if there is no MQRFH2 that can be read.
+    """Separate the MQRFH2 at the start of ``data`` from the rest. Returns ``None`` if no MQRFH2 can be read there.
 
     ``encoding`` and ``ccsid`` are those of the message descriptor.
     """
@@ -200,13 +200,13 @@ def taken_off(data: bytes, encoding: int, ccsid: int) -> Headed | None:
 
 @lru_cache
 def format_text(format_name: bytes) -> str | None:
-    """Return a format, or another name in the MQMD; ``None`` if it is not ASCII, so that it could not be put again."""
+    """Return a Format or another name in the MQMD as text; ``None`` if it is not ASCII, and so could not be put again."""
     name = format_name.split(b"\0", 1)[0].rstrip(b" ")
     return name.decode("ascii") if name.isascii() else None
 
 
 def _properties(folder: str) -> dict[str, bytes | None]:
-    """Return the properties of one folder of any kind; empty if the folder cannot be read."""
+    """Return the properties of one MQRFH2 folder of any kind; empty if the folder cannot be read."""
     try:
         return {name: _bytes(attributes, text) for name, attributes, text in elements(folder)}
     except ValueError:
@@ -264,7 +264,7 @@ def _bits(flags: Iterable[object]) -> bytes:
 
 
 def _arrow_schema(pyarrow: Any, options: SourceOptions) -> Any:
-    """Return the Arrow schema that Spark derives from ``schema``; it accepts no other."""
+    """Return the Arrow schema that Spark derives from ``columns``. Spark accepts no other schema."""
     types = {
         "BINARY": pyarrow.binary(),
         "STRING": pyarrow.string(),

@@ -1,6 +1,6 @@
-"""Messages that tasks and removers put: the sign that a bundle is read, the note that the beginning of a group is gone.
+"""The messages of tasks and removers: the sign that a bundle was read, and the note that the beginning of a group is gone.
 
-``manifests.py`` describes them. They are here because a task imports this module, and none of the driver's.
+``manifests.py`` describes these messages. They are defined here because tasks import this module, but no module of the driver.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from mqgroups.spark.offsets import Key
 from mqgroups.status.writer import writer
 
 VERSION = 2
-# The MsgId of a sign is the manifest's identifier, 16 bytes, and the number of the bundle.
+# The MsgId of a sign consists of the manifest's identifier (16 bytes) and the number of the bundle.
 _NUMBER_BYTES = 8
-# Added to the number, it makes the MsgId of a note.
+# This is added to the number of the bundle in the MsgId of a note.
 NOTES = 1 << 32
 _SIGN_OPEN_OPTIONS = mq.MQOO_BROWSE | mq.MQOO_OUTPUT | mq.MQOO_FAIL_IF_QUIESCING | mq.MQOO_NO_READ_AHEAD
 _SIGN_PUT = st.pmo(mq.MQPMO_NO_SYNCPOINT | mq.MQPMO_SYNC_RESPONSE | mq.MQPMO_FAIL_IF_QUIESCING)
@@ -49,7 +49,7 @@ def msg_id_of(manifest: str, number: int) -> bytes:
 
 
 def put_sign(connection: Connection, status_queue: str, source: str, manifest: str, bundle: int) -> None:
-    """Put the sign that a bundle of a manifest's micro-batch was read, unless it is there. It runs in a task. Raises MQIError."""
+    """Put the sign that a bundle of a manifest was read, if it is not on the queue yet. This runs in a task. Raises MQIError."""
     msg_id, data = sign_of(manifest, bundle)
     correl_id = bytes.fromhex(source)
 
@@ -66,7 +66,7 @@ def put_sign(connection: Connection, status_queue: str, source: str, manifest: s
 
 
 def put_note(status_queue: str, source: str, manifest: str, bundle: int, connection: Connection, key: Key) -> None:
-    """Put the note that the beginning of a group is gone, in syncpoint, in place of the bundle's earlier one. Raises MQIError."""
+    """Put the note that a group's beginning is gone, in syncpoint, and delete the bundle's earlier note. Raises MQIError."""
     msg_id, data = note_of(manifest, bundle, key)
     correl_id = bytes.fromhex(source)
     queue = connection.open_queue(status_queue, _NOTE_OPEN_OPTIONS)

@@ -1,21 +1,21 @@
 """The sink of format ``ibmmq``: Spark's tasks put groups, and its driver completes the batch.
 
     task      write(rows)   groups_of(rows), each by BatchProducer.put_group     a claim, then units of work
-    driver    commit()      complete_batch                                       puts the high-water mark, removes the records
-              abort()       nothing: attempts may still be running
+    driver    commit()      complete_batch                                       puts the high-water mark, and removes the records
+              abort()       removes nothing, because attempts may still be running
 
 A task may run several times, also at the same time, and Spark lets all attempts write. The records on the status queue decide
-which attempt puts a group (``core.claim``). This module identifies the batch:
+which attempt puts a group (``core.claim``). This module identifies the batch by these values:
 
               sink                             batch                       run
     stream    the query's id (checkpoint)      the micro-batch's number    made for each execution of the micro-batch
     batch     txnAppId, or a new id            txnVersion, or 0            made for each write
 
-The ids of query and micro-batch come from the task's local properties, which are internal to Spark, but old. If they are not set,
-the task fails. They do not identify a batch write, because two writes in one foreachBatch are two batches. But its high-water
-mark names its query, the query's run, and the write. So two things are told from a repetition: a new checkpoint, whose
-micro-batches begin at 0 again, and a second write of the same name in one foreachBatch. A repetition puts nothing, and the source
-would then remove groups that are not written.
+The ids of query and micro-batch come from the task's local properties. Spark does not document these properties, but they are
+old. If they are not set, the task fails. They do not identify a batch write, because two writes in one foreachBatch are two
+batches. But the high-water mark of a batch write names its query, the query's run, and the write. So the sink distinguishes two
+cases from a repeated write: a new checkpoint, whose micro-batches begin at 0 again, and a second write of the same name in one
+foreachBatch. A repeated write puts nothing, so a wrong decision would lose groups.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _log = logging.getLogger("mqgroups.spark.sink")
 
 _QUERY_ID = "sql.streaming.queryId"
 _BATCH_ID = "streaming.sql.batchId"
-# Of a query, the id of its run.
+# The property with the id of a query's run.
 _JOB_GROUP = "spark.jobGroup.id"
 # Large messages should not fill the queue manager's log.
 _BYTES_IN_A_UNIT_OF_WORK = 8 * 1024 * 1024
@@ -61,11 +61,12 @@ _DAY_S = 24 * 60 * 60
 
 @dataclass(frozen=True)
 class Batch(WriterCommitMessage):
-    """The batch that a task's rows belong to. Each task sends it to the driver.
+    """The batch to which a task's rows belong. Each task sends it to the driver.
 
     Attributes:
-        sink, number: they identify it.
-        query, query_run: the ids of the query whose foreachBatch writes the batch, and of the query's run; else ``None``.
+        sink, number: identify the batch.
+        query: the id of the query whose foreachBatch writes the batch, or ``None``.
+        query_run: the id of the query's run, or ``None``.
     """
 
     sink: str
@@ -75,7 +76,7 @@ class Batch(WriterCommitMessage):
 
 
 class _GroupWriter:
-    """The common base of batch and stream writers. It holds only values, because the driver pickles it for the tasks."""
+    """The common base of batch and stream writers. It has only values, because the driver pickles it for the tasks."""
 
     def __init__(self, schema: StructType, options: SinkOptions, overwrite: bool) -> None:
         if overwrite:
@@ -89,7 +90,6 @@ class _GroupWriter:
         self._run = uuid.uuid4().hex
 
     def _put(self, rows: Iterator[RecordBatch], batch: Batch, task: TaskContext) -> Batch:
-        """Put a task's rows."""
         options = self._options
         settings = BatchSettings(
             options.queue,
@@ -97,7 +97,7 @@ class _GroupWriter:
             batch=batch.number,
             run=self._run,
             partition=task.partitionId(),
-            # Spark restarts the numbers of attempts with a stage, so a unique part is needed as well.
+            # Spark restarts the numbers of attempts with each stage, so the token also needs a unique part.
             token=f"{task.taskAttemptId()}-{new_owner_id()}",
             status_queue=options.status_queue,
             commit_every=Every(options.messages_per_unit_of_work, _BYTES_IN_A_UNIT_OF_WORK, LONGEST_S),
@@ -117,10 +117,10 @@ class _GroupWriter:
                         raise second_write(batch.sink, options.queue, batch.number)
                     if batch.query is not None and completed.query not in (None, batch.query):
                         raise BatchRefused(
-                            f"batches up to {completed.number} of txnAppId {batch.sink} count as written: status queue "
-                            f"{options.status_queue} says so of query {completed.query}, but this is query {batch.query}. A new "
-                            "checkpoint begins at batch 0 again. Nothing was put. Give another txnAppId, best one that has the "
-                            "query's id in it, and start the query again with the same checkpoint",
+                            f"batches up to {completed.number} of txnAppId {batch.sink} count as written: by status queue "
+                            f"{options.status_queue}, query {completed.query} wrote them, but this is query {batch.query}. A new "
+                            "checkpoint begins at batch 0 again. Nothing was put. Give another txnAppId that contains the "
+                            "query's id, and start the query again with the same checkpoint",
                             "another-query",
                         )
                     # No row is taken, so Spark computes only what is before a shuffle.
@@ -140,7 +140,6 @@ class _GroupWriter:
         return logs.fields(Place(options.connection.q_mgr_name), role="put", queue=options.queue)
 
     def _complete(self, written: Sequence[WriterCommitMessage | None], *, can_be_repeated: bool = True) -> None:
-        """Complete the batch that the tasks have written."""
         for batch in {each for each in written if isinstance(each, Batch)}:
             with lent(self._options.connection) as q_mgr:
                 complete_batch(
@@ -160,7 +159,7 @@ class _GroupWriter:
 
 
 class GroupBatchWriter(_GroupWriter, DataSourceArrowWriter):
-    """Writes a DataFrame as message groups."""
+    """A writer that puts a DataFrame as message groups."""
 
     def __init__(self, schema: StructType, options: SinkOptions, overwrite: bool) -> None:
         super().__init__(schema, options, overwrite)
@@ -176,17 +175,17 @@ class GroupBatchWriter(_GroupWriter, DataSourceArrowWriter):
 
     @told_briefly
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Record that all groups are whole, and remove the records of the single groups."""
+        """Put the high-water mark, which shows that all groups are complete, and remove the status records of the groups."""
         self._complete(messages, can_be_repeated=self._options.txn_app_id is not None)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - they are not needed
-        """Log the failure. A late attempt may still put, and the next one resumes."""
+        """Log the failure. A late attempt of a task can still put messages. The next write continues from there."""
         sink, queue = self._batch.sink, self._options.queue
         _log.warning("write %s to queue %s failed; its status records are kept", sink, queue, extra=self._log_fields())
 
 
 class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
-    """Writes a micro-batch as message groups."""
+    """A writer that puts a micro-batch as message groups."""
 
     @told_briefly
     def write(self, iterator: Iterator[RecordBatch]) -> Batch:
@@ -197,11 +196,11 @@ class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
 
     @told_briefly
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803 - Spark's
-        """Record that all groups of the micro-batch are whole, and remove the records of the single groups."""
+        """Put the high-water mark, which shows that all groups are complete, and remove the status records of the groups."""
         self._complete(messages)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803 - Spark's
-        """Log the failure. A late attempt may still put, and Spark repeats the micro-batch."""
+        """Log the failure. A late attempt of a task can still put messages. Spark repeats the micro-batch."""
         queue = self._options.queue
         _log.warning(
             "micro-batch %d to queue %s failed; its status records are kept", batchId, queue, extra=self._log_fields()
@@ -209,12 +208,11 @@ class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
 
 
 def mark_expires_s(keep_mark_days: int | None, *, can_be_repeated: bool) -> int | None:
-    """Return how long the mark of a completed batch is kept, seconds; ``None``: until the next batch is completed.
+    """Return after how many seconds the mark of a completed batch expires. ``None`` keeps the mark until the next batch.
 
-    Without its mark a repeated batch is put a second time. Only the user knows how long a query or job may stand still and then
-    repeat its last batch, so by default the mark does not expire. A write without txnAppId is repeated only by late attempts of
-    its own tasks, for which a day is long. The queue manager removes the mark (Expiry in MQMD), so no clock of the driver and no
-    authority is needed.
+    Without its mark, a repeated batch is put a second time. Only the user knows how long a query or job may be stopped before it
+    repeats its last batch. So by default the mark does not expire. A write without txnAppId is repeated only by late attempts of
+    its own tasks, which end within a day. The queue manager removes the mark (Expiry in MQMD), so the driver needs no authority.
     """
     if keep_mark_days is not None:
         return keep_mark_days * _DAY_S

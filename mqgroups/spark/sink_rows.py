@@ -1,18 +1,17 @@
-"""Rows as message groups: the columns that a DataFrame may have, and the conversion of record batches to groups.
+"""Rows as message groups: the possible columns of a DataFrame, and the conversion of record batches to groups.
 
-Spark gives a sink rows in no order. So this module keeps all rows of a task and has Arrow sort them: 64 MiB in memory, the rest
-in a file without a name among Spark's local files, which ends with the task. A partition that is one group and needs no sorting
-is put while it is read. A repeated batch must put a group's rows in the same order, so two rows with the same place in a group
-are refused.
+Spark gives a sink rows in no order. So this module keeps all rows of a task, and Arrow sorts them. It keeps 64 MiB in memory, and
+the rest in a temporary file in Spark's local folder, which disappears with the task. A partition that is one group and needs no
+sorting is put while it is read. The order must be the same in a repeated batch, so two rows in the same place are refused.
 
-Columns; only ``value`` and the column of the group are required:
+The columns, of which only ``value`` and the column of the group are required:
 
     value             binary or string   the message's data; a string goes as UTF-8 text (MQSTR, CCSID 1208)
     group_key         the group; or the column of option groupBy. Text, binary, whole number, boolean, date, decimal
     msg_seq_number    the order in the group; or the column of option sequenceColumn. Whole number, date, timestamp, decimal, text
     correl_id         binary             24 bytes
     format            string             the MQMD's Format
-    ccsid             whole number       the CCSID of text: a string is encoded in it, of bytes it says what they are
+    ccsid             whole number       the CCSID of text: a string is encoded in this CCSID, bytes already are
     priority          whole number       0 to 9, the same for all rows of a group
     headers           map                message properties: string to binary or string
 """
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 PARTITION = "partition"
-# As much as Spark hands to a worker at a time (spark.sql.execution.arrow.maxBytesPerBatch).
+# The number of bytes that Spark passes to a worker at a time (spark.sql.execution.arrow.maxBytesPerBatch).
 IN_MEMORY_BYTES = 64 * 1024 * 1024
 _WHOLE_NUMBERS = ("byte", "short", "integer", "long")
 _KEYS = ("string", "binary", *_WHOLE_NUMBERS, "boolean", "date", "decimal")
@@ -59,13 +58,13 @@ _DEFAULT_ORDER = "msg_seq_number"
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a DataFrame that hold the parts of a message.
+    """The columns of a DataFrame that have the parts of a message.
 
     Attributes:
-        key: the column of the group; ``None`` makes a group of each partition.
-        order: the column that orders a group; ``None`` keeps the order of the rows.
-        given: which of the other columns the DataFrame has.
-        format, priority: for rows without one.
+        key: the column of the group. ``None`` makes a group of each partition.
+        order: the column that orders the rows of a group. ``None`` keeps the order of the rows.
+        given: the names of the other columns that the DataFrame has.
+        format, priority: the values for rows that do not have a format or priority.
     """
 
     key: str | None
@@ -76,7 +75,7 @@ class Columns:
 
 
 class GroupOfRows(NamedTuple):
-    """A group to be put. ``messages`` can be iterated once only."""
+    """A group to be put. ``messages`` can be iterated only once."""
 
     key: str
     priority: int | None
@@ -84,7 +83,7 @@ class GroupOfRows(NamedTuple):
 
 
 def columns_of(schema: StructType, options: SinkOptions) -> Columns:
-    """Return the columns that hold the parts of a message; raises WriteRefused if one is missing, of a wrong type, or unknown."""
+    """Return the columns that have the parts of a message. Raises WriteRefused if one is missing, unknown, or of a wrong type."""
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     kinds = {field.name: field.dataType.typeName() for field in schema.fields}
     key = options.group_by or _DEFAULT_KEY
@@ -128,8 +127,8 @@ def columns_of(schema: StructType, options: SinkOptions) -> Columns:
 def groups_of(batches: Iterable[pyarrow.RecordBatch], columns: Columns, partition: int) -> Iterator[GroupOfRows]:
     """Yield the groups of a task's rows, with the rows of each key together and in order.
 
-    Raises WriteRefused if a row has null as key, sort value or data, or a value that Python cannot hold; or if two rows of a
-    group have the same sort value.
+    Raises WriteRefused if the key, the sort value or the data of a row is null, if Python cannot represent a value, or if two
+    rows of a group have the same sort value.
     """
     if columns.key is None and columns.order is None:
         tables = (_Rows(pyarrow.Table.from_batches([batch]), columns) for batch in batches)
@@ -142,7 +141,7 @@ def groups_of(batches: Iterable[pyarrow.RecordBatch], columns: Columns, partitio
         if table is None:
             return
         rows = _Rows(table, columns)
-        # In the order of the keys, which is the same in all attempts.
+        # The groups come in the order of their keys, which is the same in all attempts.
         for key, places in groupby(rows.sorted(), lambda at: rows.key(at, str(partition))):
             of_group = ((rows, at) for at in places)
             yield _group(key, next(of_group), of_group, columns)
@@ -150,10 +149,10 @@ def groups_of(batches: Iterable[pyarrow.RecordBatch], columns: Columns, partitio
 
 @contextmanager
 def _kept(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table | None]:
-    """Lend all rows as a table; ``None`` if there are none."""
+    """Keep all rows for the ``with`` block, and return them as a table; ``None`` if there are no rows."""
     kept: list[pyarrow.RecordBatch] = []
     left, writer = IN_MEMORY_BYTES, None
-    # Spark sets it for its Python workers; TMPDIR may be small, or in memory.
+    # Spark sets this variable for its Python workers. TMPDIR may be small, or in memory.
     folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
     with tempfile.TemporaryFile(dir=folder or None) as file:
         for batch in batches:
@@ -172,7 +171,7 @@ def _kept(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.Table | No
 
 
 class _Rows:
-    """The rows of a table. Each has a key, a place in its group, and data."""
+    """The rows of a table. Each row has a key, a place in its group, and data."""
 
     def __init__(self, table: pyarrow.Table, columns: Columns) -> None:
         self._columns = columns
@@ -189,13 +188,13 @@ class _Rows:
         return int(self._table.num_rows)
 
     def value(self, name: str, at: int) -> Any:
-        """Return a value, ``None`` if there is no such column. Spark's strings may not be UTF-8, its years beyond Python's."""
+        """Return a row's value, ``None`` if there is no such column. Raises WriteRefused if Python cannot represent the value."""
         if name not in self._values:
             return None
         try:
             return self._values[name][at].as_py()
         except (ValueError, ArithmeticError) as error:
-            # Not chained: a UnicodeDecodeError holds the data.
+            # The error is not chained, because a UnicodeDecodeError contains the data.
             why = type(error).__name__
         raise WriteRefused(
             f"column {name!r} has a value that Python cannot hold ({why}): text must be UTF-8, a date or time in the years 1 to "
@@ -204,14 +203,14 @@ class _Rows:
         )
 
     def key(self, at: int, otherwise: str) -> str:
-        """Return a row's key as text. Keys have one type, so different keys give different texts."""
+        """Return a row's key as text. All keys have the same type, so different keys have different texts."""
         if self._columns.key is None:
             return otherwise
         key = self.value(self._columns.key, at)
         return key.hex() if isinstance(key, bytes) else str(key)
 
     def sorted(self) -> Iterator[int]:
-        """Return the rows' numbers, by key and place in the group; raises WriteRefused if two have the same place."""
+        """Return the row numbers, sorted by key and place in the group. Raises WriteRefused if two rows have the same place."""
         indices = compute.sort_indices(self._table, sort_keys=[(name, "ascending") for name in self._places])
         if self._columns.order is not None:
             places = self._table.select(self._places).take(indices)
@@ -221,14 +220,14 @@ class _Rows:
             twice = compute.index(same, True).as_py()
             if twice >= 0:
                 raise WriteRefused(
-                    f"two rows{self._told(indices[twice].as_py())}: their order could be another one if the batch is repeated. "
+                    f"two rows{self._told(indices[twice].as_py())}: their order could change if the batch is repeated. "
                     "Order the rows of a group by a column without equal values (sequenceColumn)",
                     "row",
                 )
         return (each.as_py() for each in indices)
 
     def _told(self, at: int, known: Iterable[str] | None = None) -> str:
-        """Return the place of a row in words; ``known``: which columns are."""
+        """Return the key and the place of a row in words. ``known`` has the columns whose values are not null; default: all."""
         names = self._places if known is None else list(known)
         key, order = self._columns.key, self._columns.order
         group = f" of group {self.key(at, '')!r}" if key in names else ""

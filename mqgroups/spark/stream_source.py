@@ -1,25 +1,26 @@
 """The stream source: reads complete groups as they arrive, and removes them when Spark has processed them.
 
-Spark uses one reader in one process for as long as the query runs, and pickled copies in the tasks that read. ``arrivals.py``
-decides which groups are new, ``manifests.py`` which can be removed, ``offsets.py`` how many fit. This module carries it out:
+Spark uses one reader in one process during the whole query, and pickled copies in the tasks that read. ``arrivals.py`` decides
+which groups are new, ``manifests.py`` which groups can be removed, ``offsets.py`` how many groups fit. This module does the work,
+in these calls of Spark:
 
     getDefaultReadLimit()   reserve the queue
-    latestOffset(start)     find new groups, put their manifest  → the next offset; or start, and begin to remove its groups
-    partitions(start, end)  the groups of end's manifest, in bundles; meanwhile find groups ahead (``ahead.py``)
+    latestOffset(start)     find new groups, put their manifest, return the next offset; or remove earlier groups, return start
+    partitions(start, end)  the groups of end's manifest, in bundles; then find groups in advance (``ahead.py``)
     read(bundle)            browse each group, then put a sign     in tasks
     commit(end)             begin to remove the groups of end      removers do it meanwhile (``removal.py``)
 
-A micro-batch that is repeated after a crash has the same ``end``, and so the same groups. They are still on the queue, because
-only groups of a finished micro-batch are removed. Spark calls ``commit(end)`` only when there is a next micro-batch. But it calls
-``latestOffset(start)`` only when the micro-batch that ended at ``start`` is finished; so if no other group is there, that call
-removes its groups. So an idle query, and one under availableNow, leaves the queue empty. Asynchronous progress tracking would
-break that: with it Spark calls ``latestOffset`` earlier.
+A micro-batch that is repeated after a crash has the same ``end``, and so the same groups. These groups are still on the queue,
+because only groups of a finished micro-batch are removed. Spark calls ``commit(end)`` only when there is a next micro-batch. But
+when Spark calls ``latestOffset(start)``, the micro-batch that ended at ``start`` is finished. So if there are no new groups, this
+call removes the groups of that micro-batch. An idle query, or a query under availableNow, therefore leaves the queue empty. Do
+not use asynchronous progress tracking, because then Spark calls ``latestOffset`` earlier.
 
-Several groups with one GroupId are read and removed one after the other.
+Several groups with the same GroupId are read and removed one after the other.
 
-A group that is not found when it is to be removed may reappear, so ``manifests.py`` remembers it. IBM does not document how long
-that can take: a queue manager begins to back out when it closes the handles of a dead connection, which this process has
-waited for. ``COMES_BACK_WITHIN_S`` is assumed to be long enough.
+If a removal does not find a group, the group may reappear later. So ``manifests.py`` remembers it. IBM does not document how long
+this can take. A queue manager begins to back out when it closes the handles of a dead connection, and this process has waited for
+that. The assumption is that the backout then ends within ``COMES_BACK_WITHIN_S``.
 """
 
 from __future__ import annotations
@@ -60,13 +61,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("mqgroups.spark")
 
-# To count the messages of a group takes at least one call. In a micro-batch with more groups, sizes even out.
+# Counting the messages of a group takes at least one call. With more groups, partitions are similar without counting.
 _MOST_COUNTED = 1000
 _SOURCE_BYTES, _MANIFEST_BYTES = 24, 16
 
 
 class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Reads the groups that arrive on a queue."""
+    """The reader of a stream, which reads the groups that arrive on a queue."""
 
     def __init__(self, options: SourceOptions) -> None:
         super().__init__(options)
@@ -86,10 +87,10 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
 
     @told_briefly
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """Return ``maxGroupsPerTrigger`` as Spark's limit on rows, which counts groups here. Raises QueueReserved.
+        """Return ``maxGroupsPerTrigger`` as Spark's limit on rows. Here the limit counts groups. Raises QueueReserved.
 
-        Spark asks for it before it reads its log. So this call reserves the queue: if it has to wait for another driver of this
-        checkpoint, Spark then reads the log as that driver has left it.
+        Spark calls this before it reads its log. So this call reserves the queue, and waits for another driver of the same
+        checkpoint if necessary. Then Spark reads the log in the state that the other driver has left.
         """
         self._reserved()
         return self._default_limit
@@ -100,7 +101,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
 
     @told_briefly
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """Note the groups that are on the queue; the query ends when it has read them."""
+        """Find the groups that are on the queue now. The query ends when it has read these groups."""
         _, _, arrivals = self._reserved()
         arrivals.find_all_and_close()
 
@@ -118,7 +119,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
             self._remove(offset)
             if arrivals.wait_for_removal:
                 self._note_removed(wait=True)
-                # Groups that were held by the removed ones.
+                # Groups that were held because of the removed groups.
                 groups = self._groups_of(arrivals.found(manifests), limits)
         groups = groups or self._groups_of(arrivals.next_ones(manifests, self._options.poll_timeout_ms), limits)
         if not groups:
@@ -132,11 +133,11 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
 
     @told_briefly
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Return the lag, for the query's progress (``sources[0].latestOffset``). Spark asks after each ``latestOffset``.
+        """Return the lag for the query's progress (``sources[0].latestOffset``). Spark calls this after each ``latestOffset``.
 
-        Of complete groups in no micro-batch: ``waiting``, how many have been found, and ``oldest``, when the oldest of them was
-        put. ``incomplete``: when the first message on the queue was put, if its group is not complete. ``unfinished``: groups in
-        micro-batches that are not removed. ``depth``: all messages on the queue.
+        ``waiting``: the number of complete groups that were found and are in no micro-batch. ``oldest``: when the oldest of them
+        was put. ``incomplete``: when the first message on the queue was put, if its group is not complete. ``unfinished``: the
+        number of groups in micro-batches that are not removed. ``depth``: the number of all messages on the queue.
         """
         queue, manifests, arrivals = self._reserved()
         arrivals.look_for_one(manifests)
@@ -155,7 +156,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
 
     @told_briefly
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Bundle]:
-        """Return the bundles of the micro-batch that ends at ``end``. With an unfinished one, Spark calls this first."""
+        """Return the bundles of the micro-batch that ends at ``end``. To resume an unfinished one, Spark calls this first."""
         _, manifests, _ = self._reserved()
         if Offset.from_json(start).seq == Offset.from_json(end).seq:
             return []
@@ -168,17 +169,17 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
         return bundles
 
     def __reduce__(self) -> tuple[type[BundleReader], tuple[SourceOptions]]:
-        # A task gets the part that reads, and does not import the others: that halves its time to start.
+        # A task gets only the part that reads, and does not import the other modules. This halves the start time of the task.
         return BundleReader, (self._options,)
 
     @told_briefly
     def commit(self, end: dict[str, Any]) -> None:
-        """Begin to remove the groups up to ``end``. Raises CheckpointUnusable, or an error of the removal before."""
+        """Begin to remove the groups up to ``end``. Raises CheckpointUnusable, or an error of the previous removal."""
         self._reserved()
         self._remove(Offset.from_json(end))
 
     def stop(self) -> None:
-        """Wait for the removal, and disconnect. If Spark does not call this, the process ends as in a crash."""
+        """Wait until the removal has ended, and disconnect. If Spark does not call this, the process ends as after a crash."""
         if self._q_mgr is None or self._reservation is None:
             return
         self._ahead.end()
@@ -194,7 +195,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
         return Offset(queue=self._options.queue)
 
     def _learned(self, value: dict[str, Any]) -> Offset:
-        """Read the manifests that an offset of Spark's log names, and return the offset. Raises CheckpointUnusable."""
+        """Convert an offset of Spark's log, and read the manifests that the offset names. Raises CheckpointUnusable."""
         offset = Offset.from_json(value)
         try:
             self._opened[1].learn(offset)
@@ -203,7 +204,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
                 raise
             raise CheckpointUnusable(
                 f"the query's checkpoint is of queue {offset.queue}, and this source reads queue {self._options.queue}. Start "
-                "the query with its own queue, and several in the order of before, or with another checkpoint",
+                "the query with its own queue, or with another checkpoint. Keep the order of several queues",
                 "missing",
                 status_queue=error.status_queue or self._options.status_queue,
                 found=self._options.queue,
@@ -212,28 +213,28 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
         return offset
 
     def _limits(self, limit: ReadLimit) -> Limits:
-        """Return the limits of a micro-batch; no limits if Spark asks for everything."""
+        """Return the limits of a micro-batch. There are no limits if Spark asks for all groups."""
         if not isinstance(limit, ReadMaxRows):
             return Limits()
         return Limits(limit.max_rows, self._options.max_messages_per_trigger)
 
     def _groups_of(self, heads: Iterable[Planned], limits: Limits) -> Sequence[Planned]:
-        """Return the groups of the next micro-batch, chosen from these heads."""
+        """Return the groups of the next micro-batch: the first of these heads that fit within the limits."""
         _, _, arrivals = self._opened
         groups = [arrivals.latest(planned) for planned in list(admitted(self._candidates(heads, limits), limits))]
         if len(groups) <= _MOST_COUNTED or limits.messages is not None:
             return groups
-        # Otherwise the counted ones would weigh more than the others.
+        # Otherwise the counted groups would weigh more than the other groups.
         return [Planned(planned.key, 0) for planned in groups]
 
     def _candidates(self, heads: Iterable[Planned], limits: Limits) -> Iterator[Planned]:
-        """Yield the groups of these heads, counted, without those that only look complete."""
+        """Yield these groups with their messages counted. Omit groups that only look complete."""
         queue, _, arrivals = self._opened
         for number, planned in enumerate(heads):
             counted = planned
             if number < _MOST_COUNTED or limits.messages is not None:
                 counted = queue.counted(planned, self._messages)
-                # It looks complete because of another group with its GroupId; or another application has it for a moment.
+                # Either the group looks complete because of another group with its GroupId, or another application has got it.
                 if not counted.messages and queue.beginning(counted) is None:
                     arrivals.refuse(planned.key)
                     continue
@@ -242,14 +243,14 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
             yield counted
 
     def _look_ahead(self) -> Iterator[object]:
-        """Find and count the groups of the next micro-batch, and find the groups behind them."""
+        """Find and count the groups of the next micro-batch, and find the groups after them, step by step."""
         _, manifests, arrivals = self._opened
         limits = self._limits(self._default_limit)
         yield from admitted(self._candidates(arrivals.found(manifests), limits), limits)
         yield from arrivals.look_on(manifests)
 
     def _remove(self, offset: Offset) -> None:
-        """Wait for the removal before, and begin to remove the groups up to ``offset``. Raises CheckpointUnusable."""
+        """Wait for the previous removal, and begin to remove the groups up to ``offset``. Raises CheckpointUnusable."""
         self._note_removed(wait=True)
         queue, manifests, _ = self._opened
         manifests.learn(offset)
@@ -267,7 +268,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
             raise unread
 
     def _note_removed(self, *, wait: bool) -> bool:
-        """Mark the removed groups. Returns false if removers are at work and ``wait`` is false."""
+        """Mark the removed groups. Returns false, and marks nothing, if removers are at work and ``wait`` is false."""
         queue, manifests, arrivals = self._opened
         if queue.is_removing and not wait:
             return False
@@ -278,7 +279,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
         return True
 
     def _reserved(self) -> tuple[ReservedQueue, Manifests, Arrivals]:
-        """End the work ahead, and return the queue with what is known of its groups; connect and reserve it on first use."""
+        """Stop finding groups in advance. Return the queue, its manifests and its arrivals. The first call reserves the queue."""
         self._ahead.end()
         if self._reservation is None:
             q_mgr = connected(self._options.connection)
@@ -292,7 +293,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
 
     @property
     def _opened(self) -> tuple[ReservedQueue, Manifests, Arrivals]:
-        """The same, inside of a call."""
+        """The same objects as from ``_reserved``, for use after that call."""
         assert self._reservation is not None
         return self._reservation
 
@@ -306,21 +307,21 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
 
 
 class ReaderWithoutLimits(GroupStreamReader):
-    """The same for Spark 4.0 and 4.1, which call ``latestOffset`` without start and limit.
+    """The reader of a stream for Spark 4.0 and 4.1, which call ``latestOffset`` without start and limit.
 
-    Spark calls ``partitions(start, end)`` for each micro-batch, and ``partitions(seen, seen)`` first when a query starts again,
-    with the last offset of its log. So the next micro-batch starts at the last ``end``, or at the beginning.
+    Spark calls ``partitions(start, end)`` for each micro-batch. When a query starts again, Spark first calls ``partitions(seen,
+    seen)`` with the last offset of its log. So the next micro-batch starts at the last ``end``, or at 0.
     """
 
     _at: Offset | None = None
 
     @told_briefly
     def latestOffset(self, start: object = None, limit: object = None) -> dict[str, Any]:  # noqa: ARG002, N802 - Spark's
-        """Return the offset of the next micro-batch, or the last one if no group arrives."""
+        """Return the offset of the next micro-batch, or the last offset if no group arrives."""
         self._at = self._at or self._beginning
         at = self._at.to_json()
         if (following := super().latestOffset(at, self._default_limit)) == at:
-            # Under availableNow there is no other call.
+            # Under availableNow Spark does not call this again.
             self._note_removed(wait=True)
         return following
 
@@ -337,7 +338,7 @@ class ReaderWithoutLimits(GroupStreamReader):
 
     def _open(self, q_mgr: Connection) -> tuple[ReservedQueue, Manifests, Arrivals]:
         _log.warning(
-            "this Spark gives sources in Python no limit, as 4.2 does: trigger(availableNow=True) takes one micro-batch of "
+            "this Spark gives sources in Python no limit, unlike 4.2: trigger(availableNow=True) takes one micro-batch of "
             "maxGroupsPerTrigger groups, whose messages stay on the queue until the next run; the progress has no lag",
             extra=logs.fields(Place(self._options.connection.q_mgr_name), queue=self._options.queue),
         )
@@ -345,6 +346,6 @@ class ReaderWithoutLimits(GroupStreamReader):
 
 
 def _shown(stamps: Iterable[str]) -> str | None:
-    """Return the earliest of these PutDates and PutTimes, as Spark shows timestamps; ``None`` if none is valid."""
+    """Return the earliest of these times (PutDate and PutTime) in Spark's format; ``None`` if none is valid."""
     times_us = [us for each in stamps if (us := put_time_us(each.encode("latin-1"))) is not None]
     return datetime.fromtimestamp(min(times_us) / 1e6, UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if times_us else None

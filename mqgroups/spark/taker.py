@@ -1,10 +1,10 @@
-"""Gets the messages of a group from a queue, in syncpoint: those that ``browse.py`` reads, in the same order, without their data.
+"""Gets the messages of a group from a queue, in syncpoint: the same messages as ``browse.py`` in the same order, without data.
 
-Applications may use a GroupId more than once. So a group is got from its first message on, which is known by its MsgId and put
-time, and each number once. If the first message is gone, the rest is got too, up to the next first message, which begins another
-group. If the first message may only be hidden, the rest stays.
+Applications may use a GroupId more than once. So a group is got from its first message on, which is identified by MsgId and put
+time, and each sequence number is got once. If the first message is gone, the rest of the group is got too, up to the first
+message of the next group. If the first message may only be hidden, the rest stays on the queue.
 
-Not here: commits, and what happens to a group that is not there (``removal.py``).
+Not here: commits, and what happens if a group is missing (``removal.py``).
 """
 
 from __future__ import annotations
@@ -35,8 +35,13 @@ _Physical: TypeAlias = "tuple[bytes, int]"
 
 @dataclass(frozen=True, slots=True)
 class GotSoFar:
-    """How much of a group was got: the number of logical messages whose end was got, the number of the group's last message (0 if
-    unknown), and how many bytes of segments before those ends are missing."""
+    """How much of a group was got.
+
+    Attributes:
+        messages: the number of logical messages whose end was got.
+        last: the sequence number of the group's last message; 0 if unknown.
+        missing: how many bytes of segments before these ends are missing.
+    """
 
     messages: int = 0
     last: int = 0
@@ -48,11 +53,11 @@ class GotSoFar:
 
     @property
     def is_message(self) -> bool:
-        """Whether it is one logical message, completely."""
+        """Whether exactly one complete logical message was got."""
         return self.messages == 1 and self.missing == 0
 
     def and_also(self, md: bytes, length: int) -> GotSoFar:
-        """Return the counts with one more physical message."""
+        """Return a copy that also counts this physical message."""
         flags = st.long_at(md, st.MD_MSG_FLAGS)
         messages, last, missing = self.messages, self.last, self.missing
         if flags & mq.MQMF_SEGMENT:
@@ -67,7 +72,7 @@ class GotSoFar:
 
 
 class Taker:
-    """A queue that is open for shared input, on a ``connection`` that only the taker uses, and that is not remade when lost."""
+    """A queue that is open for shared input, on a ``connection`` that only the taker uses. A lost connection is not remade."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         """Open the queue. Raises MQIError."""
@@ -76,9 +81,9 @@ class Taker:
         self._queue = connection.open_queue(name, _OPEN_OPTIONS)
 
     def take(self, key: Key, got: GotSoFar, *, may_be_hidden: bool = False) -> Iterator[_Physical]:
-        """Get the physical messages of a group, or the messages outside groups, in syncpoint, except those that were ``got``.
+        """Get the physical messages of a group or the messages outside groups, in syncpoint, after those in ``got``.
 
-        ``may_be_hidden``: a first message that is not there and was not got may reappear, so the rest stays.
+        If ``may_be_hidden``, a missing first message may reappear. Then the rest stays, unless ``got`` has messages.
         """
         if not key.is_group:
             yield from self._take_alike(key, key.copies - got.messages)
@@ -102,7 +107,7 @@ class Taker:
     def _lies_alone(self, key: Key) -> bool:
         """Whether the first message with the GroupId begins the group, and its next segment or message number 2 follows directly.
 
-        This is nearly always so. Then the first message on the queue with the GroupId and a number is the group's.
+        Nearly always this is true. Then the first message on the queue with the GroupId and a sequence number is the group's.
         """
         found = self._with_group_id(key)
         first = next(found, None)
@@ -112,7 +117,7 @@ class Taker:
         return second is None or (not is_head(second[0]) and st.long_at(second[0], st.MD_MSG_SEQ_NUMBER) <= 2)
 
     def _place_of_head(self, key: Key) -> int | None:
-        """Return how many messages with the GroupId lie before the one that begins the group, as ``messages`` reads it."""
+        """Return how many messages with the GroupId are before the message that begins the group, as ``messages`` reads it."""
         place = None
         for at, (md, _, _) in enumerate(self._with_group_id(key)):
             if begins(md, key) if place is None else is_head(md):
@@ -124,7 +129,7 @@ class Taker:
         return place
 
     def _take_number(self, key: Key, number: int) -> Generator[_Physical, None, GotSoFar]:
-        """Get the first message with a number, or its segments; returns what was got, with no message if it is not whole."""
+        """Get the first message with this number, or its segments. Returns the counts, with 0 messages if it is not complete."""
         part = GotSoFar()
         md = st.md(group_id=key.identifier, msg_seq_number=number)
         while not part.is_message:
@@ -136,7 +141,7 @@ class Taker:
         return part
 
     def _take_as_they_lie(self, key: Key) -> Generator[_Physical, None, int]:
-        """Get what ``messages`` reads: from the first message on; returns the number that did not come, 0 after the last one."""
+        """Get the messages that ``messages`` yields, from the first one on. Returns the first missing number, 0 if all came."""
         place = self._place_of_head(key)
         if place is None:
             return 1
@@ -154,7 +159,7 @@ class Taker:
         return number
 
     def _take_rest(self, key: Key) -> Iterator[_Physical]:
-        """Get the rest of a group: the messages before those of the next group with its GroupId."""
+        """Get the rest of a group, which is before the first message of the next group with its GroupId."""
         for md, _, _ in self._with_group_id(key):
             if is_head(md):
                 return
@@ -174,7 +179,7 @@ class Taker:
         try:
             taken = self._queue.get_descriptor(st.md(), st.gmo(_REMOVE | mq.MQGMO_MSG_UNDER_CURSOR))
         except MQIError as error:
-            # It has expired in the meantime.
+            # The message has expired in the meantime.
             if error.reason != mq.MQRC_NO_MSG_UNDER_CURSOR:
                 raise
             return
@@ -186,7 +191,7 @@ class Taker:
         return self._queue.browse_descriptors(st.md(group_id=key.identifier), _BY_GROUP_ID)
 
     def _heads(self, key: Key, options: int = 0) -> Iterator[tuple[bytes, bytes, int]]:
-        """Browse the first messages with a group's GroupId."""
+        """Browse the first messages of groups with this GroupId."""
         md = st.md(group_id=key.identifier, msg_seq_number=1)
         return self._queue.browse_descriptors(md, _BY_GROUP_ID | self._head_match, options)
 
@@ -194,8 +199,8 @@ class Taker:
         found = next(self._with_group_id(key), None)
         if found is not None and next(self._heads(key, mq.MQGMO_ALL_MSGS_AVAILABLE), None) is None:
             _log.warning(
-                "queue %s: %s was removed, but message %d with its GroupId is still there. It is a copy, or of another group "
-                "that is not complete. `mqgroups groups` shows it",
+                "queue %s: %s was removed, but message %d with its GroupId is still there. It is a copy, or belongs to another "
+                "group that is not complete. `mqgroups groups` shows it",
                 self._queue.name,
                 key.shown,
                 st.long_at(found[0], st.MD_MSG_SEQ_NUMBER),
@@ -204,5 +209,5 @@ class Taker:
 
 
 def _is_marked_last(md: bytes) -> bool:
-    """Whether a physical message is, or is a segment of, the last message of its group."""
+    """Whether a physical message is the last message of its group, or a segment of the last message."""
     return bool(st.long_at(md, st.MD_MSG_FLAGS) & mq.MQMF_LAST_MSG_IN_GROUP)

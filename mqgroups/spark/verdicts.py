@@ -1,17 +1,17 @@
-"""Why a group fails, decided from counts of its messages.
+"""Decides why a group fails, from the counts of its messages.
 
-A group fails as a whole. The reason is the first one in this list that holds; the detail names all that hold:
+A group fails as a whole. The reason is the first in this list that applies. The detail names all that apply:
 
     abandoned       the producer ended the group without completing it (``group.abandon``)
     not_in_group    a message is not in a group
     duplicate       a sequence number occurs more than once
     gap             sequence numbers are missing
     incomplete      no message is marked as the last
-    sequence        there are messages after the one marked as the last
-    trailer         the last message is no trailer, another message is one, or its number is not that of the other messages
+    sequence        there are messages after the message that is marked as the last
+    trailer         the last message is not a trailer, or another message is a trailer, or the number in the trailer is wrong
 
-A stream reads complete groups only, so it causes some of these only if a message is put by hand, if other applications get
-messages from the queue, or with ``failOnDataLoss=false``. Pure: no Spark.
+A stream reads only complete groups. So some reasons occur only if a message was put by hand, if other applications get messages
+from the queue, or with ``failOnDataLoss=false``. This module does not use Spark.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ class GroupFacts(NamedTuple):
     """Counts of a group, as Spark collects them.
 
     Attributes:
-        in_group: whether it has a GroupId.
-        abandoned: whether a message says that the producer abandoned the group.
-        messages: how many messages it has, with the trailer.
+        in_group: whether the group has a GroupId.
+        abandoned: whether a message shows that the producer abandoned the group.
+        messages: the number of messages, including the trailer.
         highest: the highest sequence number.
-        last: the lowest sequence number that is marked as the last; ``None`` if there is none.
-        steps: each ``number`` that is not one more than the number ``before`` it (0 for the first one), ascending.
-        trailers: how many messages are trailers.
-        first_trailer: the lowest sequence number of them.
-        rows: the number that the trailer gives, if the last message is one.
+        last: the lowest sequence number of a message that is marked as the last; ``None`` if no message is marked.
+        steps: each sequence ``number`` that is not one more than the number ``before`` it (0 for the first), ascending.
+        trailers: the number of trailers.
+        first_trailer: the lowest sequence number of a trailer.
+        rows: the number in the trailer, if the last message is a trailer.
     """
 
     in_group: bool
@@ -49,13 +49,13 @@ class GroupFacts(NamedTuple):
 
 
 def verdict(facts: GroupFacts, *, has_trailer: bool) -> tuple[str, str] | None:
-    """Return why a group fails, with the most important reason and all details; ``None`` if it is good."""
+    """Return why a group fails: the first reason, and the details of all reasons. ``None`` if the group is good."""
     found = list(problems(facts, has_trailer=has_trailer))
     return (found[0][0], "; ".join(detail for _, detail in found)) if found else None
 
 
 def problems(facts: GroupFacts, *, has_trailer: bool) -> Iterator[tuple[str, str]]:
-    """Yield all problems of a group, reason and detail, the most important first."""
+    """Yield the reason and the detail of each problem of a group, the most important problem first."""
     if facts.abandoned:
         yield "abandoned", "the producer ended the group without completing it"
     if not facts.in_group:

@@ -106,7 +106,7 @@ def test_one_connection_has_one_source_and_the_other_one_is_said_to_be_unused(
     connected, words, variables, expected, unused
 ):
     found, result = connected(words, {"OO": "o", **variables})
-    said = f"mqgroups: the command line says by --q-mgr how to connect; not used: {unused}\n" if unused else ""
+    said = f"mqgroups: the command line has --q-mgr, so these are not used: {unused}\n" if unused else ""
     assert (found, result.stderr) == (expected, said)
 
 

@@ -219,7 +219,7 @@ def test_what_a_spark_sink_has_left_goes_when_its_batch_is_run_again(batches, do
     _, found = doctor("--status-queue", batches.status_queue, queue=batches.queue)
     remedies = {each["remedy"] for each in found if each["subject"] == f"status queue {batches.status_queue}"}
     assert remedies == {
-        f"run the Spark query or job again whose sink has the status queue {batches.status_queue}: it completes its batch"
+        f"run the Spark query or job again that has the status queue {batches.status_queue}: it completes its batch"
     }
 
 

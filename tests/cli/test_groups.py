@@ -143,7 +143,7 @@ def test_what_units_of_work_hide_is_told(owner, groups, monkeypatch):
     owner.eye.back_out()
     assert "hidden by units of work: 1 message" in told.stdout
     assert "hidden by units of work: not known" in unasked.stdout
-    assert "how many messages units of work hide: the command server did not tell" in unasked.stderr
+    assert "how many messages units of work hide: the command server did not answer" in unasked.stderr
     assert "NO.SUCH.QUEUE: 2085" in unasked.stderr
     assert unasked.exit_code == DONE
 
@@ -220,9 +220,7 @@ def test_at_a_terminal_what_is_missing_and_by_whom_is_shown_and_what_is_left_out
     assert max(map(len, lines)) <= 80
     for title in ("GroupId", "state", "quiet", "missing", "put by", "msgs"):
         assert title in lines[0]
-    assert any(
-        line.startswith("not shown, for want of room: ") and line.endswith("; -o json has all") for line in lines
-    )
+    assert any(line.startswith("not shown (no room):") and line.endswith("; -o json has all") for line in lines)
     whole = groups().stdout.splitlines()
     assert A.hex() in whole[1]
     assert "not shown" not in " ".join(whole)

@@ -151,7 +151,7 @@ def test_only_owners_of_a_queue_are_shown_and_those_of_which_that_is_not_known_a
     unknown.put_raw(b"damaged", unknown.status_queue("put"))
     said = json.loads(owners("-o", "json", "--queue", owner.queue).stdout)
     assert [each["name"] for each in said["owners"]] == [owner.name]
-    (note,) = (each for each in said["notes"] if "of which queue" in each)
+    (note,) = (each for each in said["notes"] if "the queues of these owners" in each)
     assert f"{unknown.name} (unreadable)" in note
     assert not any(each.name in note for each in (owner, other, clean))
 

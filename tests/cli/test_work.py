@@ -128,7 +128,7 @@ def test_workers_wait_for_a_queue_manager_that_is_not_there(work, probed):
     assert not says_yes("/readyz")
     process.terminate()
     _, said = process.communicate(timeout=PATIENCE_S)
-    assert (process.returncode, "The workers go on trying" in said) == (0, True), said
+    assert (process.returncode, "The workers try again" in said) == (0, True), said
 
 
 def handled(directory):
@@ -173,7 +173,7 @@ def test_with_a_target_workers_are_pipes_which_may_have_a_codec(owner, work, mak
     process.terminate()
     _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
-    assert said.splitlines()[1:] == ["mqgroups: stopped by SIGTERM; the same command goes on"]
+    assert said.splitlines()[1:] == ["mqgroups: stopped by SIGTERM; the same command continues"]
     assert [(found.data, found.is_last) for found in owner.on_queue(target)] == [(b"aa", False), (b"bb", True)]
 
 

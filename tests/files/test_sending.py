@@ -767,7 +767,7 @@ def test_a_killed_command_goes_on_and_sigterm_ends_a_watch(make_owner, faults, s
     watching.send_signal(signal.SIGTERM)
     _, said = watching.communicate(timeout=PATIENCE_S)
     assert watching.returncode == 0
-    assert said.splitlines()[1:] == ["mqgroups: stopped by SIGTERM; the same command goes on"]
+    assert said.splitlines()[1:] == ["mqgroups: stopped by SIGTERM; the same command continues"]
     assert receive(owner, target) == {"late": ""}
     assert in_place(target) == {**FILES, "large": large, "late": b"late"}
 
@@ -794,7 +794,7 @@ def test_a_command_that_is_stopped_says_that_files_are_left_and_goes_on(owner, s
     program = [sys.executable, "-c", STOPPED_AT_A_MOVE.format(number=int(number)), *words]
     stopped = subprocess.run(program, env=variables, capture_output=True, text=True, timeout=60, check=False)
     assert (stopped.returncode, stopped.stdout) == (128 + number, f"{paths[0]}: sent\n")
-    said = f"mqgroups: stopped by {number.name} before all files were sent; the same command goes on"
+    said = f"mqgroups: stopped by {number.name} before all files were sent; the same command continues"
     assert stopped.stderr.splitlines()[1:] == [said]
     assert [path.name for path in archive.iterdir()] == [paths[0].name]
     went_on = subprocess.run(

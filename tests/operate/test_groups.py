@@ -124,7 +124,7 @@ def test_a_producer_at_work_whose_record_is_not_seen_may_have_any_group():
 
     assert not all_seen("put", OwnerState.ACTIVE)
     assert not all_seen(None, OwnerState.ACTIVE)
-    assert not all_seen("put", OwnerState.CLEAN, "the command server did not tell")
+    assert not all_seen("put", OwnerState.CLEAN, "the command server did not answer")
     assert all_seen("get", OwnerState.ACTIVE)
     # Its program is gone, and waits at its start.
     assert all_seen("put", OwnerState.HIDDEN)

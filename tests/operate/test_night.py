@@ -118,7 +118,7 @@ def test_a_group_is_whole_after_the_remedy_where(scene, trouble):
 def test_the_record_of_a_complete_group_is_lost(scene):
     at = scene("get").interrupt(len(THIS))
     at.owner.take_record("get")
-    at.mend("not complete is its own")
+    at.mend("incomplete groups is its own")
     at.is_whole()
     assert at.owner.on_queue(at.owner.status_queue("get")) == []
 

@@ -106,7 +106,7 @@ def test_a_record_that_may_be_hidden_or_lost_is_not_said_to_be_of_a_running_prog
         return opened(self, name, options, **more)
 
     monkeypatch.setattr(Connection, "open_queue", refusing)
-    with pytest.raises(errors.OwnerActive, match=r"is lost, is not known: MQOPEN .*needs INQ") as caught:
+    with pytest.raises(errors.OwnerActive, match=r"it is lost: MQOPEN .*needs INQ") as caught:
         operate.salvage_owner(owner.qmgr, owner.name, "put", queue=owner.queue, accept=["other-owners"])
     assert "running" not in str(caught.value)
 

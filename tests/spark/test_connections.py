@@ -100,7 +100,7 @@ def test_a_password_that_is_not_there_is_told_with_the_place(with_password, tmp_
 @pytest.mark.embedded
 def test_a_wrong_name_of_the_queue_manager_names_the_options_of_spark(options):
     without = dataclasses.replace(options, q_mgr_name="NOSUCH", conn_name=None, channel=None)
-    said = r"2058 .*In Spark, the options mq.connectionNameList and mq.channel say it"
+    said = r"2058 .*In Spark, set the options mq.connectionNameList and mq.channel"
     with pytest.raises(MQGroupsError, match=said), lent(without):
         pass
 

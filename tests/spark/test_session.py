@@ -478,7 +478,7 @@ def test_two_writes_in_one_foreach_batch_are_two_batches_and_another_query_is_re
     assert target.groups() == other.groups() == groups("A", "B", "C")
     shutil.rmtree(files.checkpoint)
     said = cause(error_of(lambda: files.run(start)))
-    assert re.search(r"batches up to 1 of txnAppId .* count as written: .* of query .*, but this is", said)
+    assert re.search(r"batches up to 1 of txnAppId .* count as written: .*, query .* wrote them, but this is", said)
 
 
 def test_an_empty_batch_removes_what_a_batch_that_is_never_repeated_has_left(spark, frame, target):

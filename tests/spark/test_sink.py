@@ -173,7 +173,7 @@ def test_a_batch_in_foreach_batch_that_another_query_has_written_is_refused(targ
     job = {"txnAppId": target.sink, "txnVersion": "0"}
     for _ in range(2):
         write(target, rows("A"), query="one", **job)
-    said = r"batches up to 0 of txnAppId .* count as written: .* of query .*, but this is"
+    said = r"batches up to 0 of txnAppId .* count as written: .*, query .* wrote them, but this is"
     with pytest.raises(BatchRefused, match=said):
         write(target, rows("B"), query="other", **job)
     assert target.groups() == groups("A")

@@ -1,6 +1,6 @@
-"""A group as a bar: which of its messages are on the queue, which are got, and which are missing, from the first one to the last.
+"""A group as a bar, which shows its messages from the first to the last: on the queue, got, or missing.
 
-A message of which only some segments are there counts as missing, unless its consumer has got the others.
+If only some segments of a message are there, the message counts as missing, unless its consumer has got the other segments.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from mqgroups.operate.rules.judgement import Cause, GroupState
 from mqgroups.operate.rules.owner_state import SeenOwner
 
 Kind: TypeAlias = Literal["got", "on the queue", "missing", "some missing", "not there yet"]
-# More would not be seen, and a group may have a gap behind each message.
+# More parts would not be visible, and a group may have a gap after each message.
 _MOST = 60
-# Parts that are told in words.
+# The number of parts that are described in words.
 _MOST_TOLD = 6
 _DRAWN: dict[Kind, str] = {"got": "-", "on the queue": "#", "missing": "!", "some missing": "?", "not there yet": "."}
 
 
 class Part(NamedTuple):
-    """Messages that follow each other and are of the same kind. ``last`` is 0 where the group's end is not known."""
+    """Consecutive messages of the same kind. ``last`` is 0 if the end of the group is not known."""
 
     kind: Kind
     first: int
@@ -29,7 +29,7 @@ class Part(NamedTuple):
 
 
 def bar(group: GroupInspection, cause: Cause, owners: Sequence[SeenOwner]) -> list[Part]:
-    """Return the parts of a group; ``owners``: those whose records name it as unfinished."""
+    """Return the parts of a group. ``owners``: the owners whose records name the group as unfinished."""
     parts = list(_parts(group, cause, owners))
     if len(parts) <= _MOST:
         return parts
@@ -39,7 +39,7 @@ def bar(group: GroupInspection, cause: Cause, owners: Sequence[SeenOwner]) -> li
 
 
 def told(parts: Sequence[Part]) -> str:
-    """Return the parts in words; of many the first ones."""
+    """Return the parts in words. If there are many parts, return only the first ones."""
     words = [
         f"from {first:,} {kind}"
         if not last
@@ -52,7 +52,7 @@ def told(parts: Sequence[Part]) -> str:
 
 
 def drawn(parts: Sequence[Part], width: int = 60) -> str:
-    """Return the parts as characters, at least one each: ``-`` got, ``#`` on the queue, ``!`` missing, ``.`` not there yet."""
+    """Return at least one character for each part: ``-`` got, ``#`` on the queue, ``!`` missing, ``.`` not there yet."""
     most = max((part.last for part in parts), default=0) or 1
     lengths = ((last - first + 1) * width // most if last else 3 for _, first, last in parts)
     return "".join(_DRAWN[part.kind] * max(1, length) for part, length in zip(parts, lengths, strict=True))
@@ -61,7 +61,7 @@ def drawn(parts: Sequence[Part], width: int = 60) -> str:
 def _parts(group: GroupInspection, cause: Cause, owners: Sequence[SeenOwner]) -> Iterator[Part]:
     got = max((_committed(each) for each in owners if each.role == "get"), default=MessagePlace(1))
     put = max((_committed(each) for each in owners if each.role == "put"), default=MessagePlace(1))
-    # What a unit of work hides while a consumer works is not missing.
+    # While a consumer works, messages that its unit of work hides are not missing.
     absent: Kind = "got" if cause.state is GroupState.BEING_GOT else "missing"
 
     def absent_before(end: int) -> Iterator[Part]:
@@ -84,5 +84,5 @@ def _parts(group: GroupInspection, cause: Cause, owners: Sequence[SeenOwner]) ->
 
 
 def _committed(owner: SeenOwner) -> MessagePlace:
-    """Return the place behind what an owner has committed."""
+    """Return the place after the last message or segment that an owner has committed."""
     return MessagePlace(owner.record.msg_seq_number + 1, owner.record.offset) if owner.record else MessagePlace(1)

@@ -1,7 +1,7 @@
-"""The MQSC definitions that an installation needs, made from two template files for the names of an installation.
+"""The MQSC definitions that an installation needs, made from two template files with the names of the installation.
 
-The templates are files that queue managers read (``docker/20-mqgroups.mqsc``, ``docker/roles.mqsc``), so they are tested as they
-are. Here their names are replaced.
+The templates are files that queue managers read (``docker/20-mqgroups.mqsc``, ``docker/roles.mqsc``), so they are tested without
+changes. This module replaces the names in them.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from mqgroups.operate.rules.mqsc_text import MQSCCommand, broken, commands
 # The names in the templates.
 _QUEUE, _TARGET, _BACKOUT, _NAME = "ORDERS", "INVOICES", "ORDERS.BACKOUT", "ORDERS.LOADER"
 _STATUS_MODEL = "MQGROUPS.STATUS.MODEL"
-# The status queues of a name, by role: what an application may open that was defined for it.
+# The prefixes of the status queues that each role is allowed to open.
 _OWN = {"loader": ("PUT",), "sink": ("GET",), "pipe": ("PUT", "GET")}
 _SPARK_MODELS = ("MQGROUPS.SHARED.STATUS.MODEL", "MQGROUPS.CLAIM.MODEL")
 # Commands that let a role ask the command server are comments in the template.
 _ASK = "*ask "
 # CSQINP2 and CSQUTIL on z/OS read columns 1 to 72.
 _WIDTH = 72
-# DEFINE takes what it does not name from SYSTEM.DEFAULT.*, which a site may have altered (IBM MQ, "DEFINE QLOCAL"). So every
-# definition names these.
+# DEFINE takes other attributes from SYSTEM.DEFAULT.*, which a site may have altered (IBM MQ, "DEFINE QLOCAL"). So every
+# definition has these attributes.
 PINNED = "GET(ENABLED) PUT(ENABLED) NOTRIGGER USAGE(NORMAL) MAXMSGL(4194304) CUSTOM(' ') STREAMQ(' ') CAPEXPRY(NOLIMIT)"
 _SUFFIX, _LONGEST = ".BACKOUT", 48
 _VALUE = re.compile(r"\('([A-Z.]+)'\)")
@@ -38,9 +38,9 @@ class Names:
 
     Attributes:
         queue, target: the data queue, and the queue that a pipe puts to.
-        name: of a producer or consumer; empty for none.
-        users: the user of each role; with none given, each role is its user.
-        ask: whether roles may ask the command server.
+        name: the name of a producer or consumer; empty for none.
+        users: the user of each role. If it is empty, the name of each role is its user.
+        ask: whether roles are allowed to ask the command server.
     """
 
     queue: str = _QUEUE
@@ -51,7 +51,7 @@ class Names:
 
 
 def default_backout_queue(queue: str) -> str:
-    """Return the queue's name and ``.BACKOUT``; of a long name the beginning, with a digest that tells it from similar ones."""
+    """Return the queue's name and ``.BACKOUT``. A long name is cut off, and gets a digest to distinguish similar names."""
     if len(queue) > _LONGEST - len(_SUFFIX):
         digest = sha256(queue.encode()).hexdigest()[:6].upper()
         queue = f"{queue[: _LONGEST - len(_SUFFIX) - 7]}.{digest}"
@@ -59,7 +59,7 @@ def default_backout_queue(queue: str) -> str:
 
 
 def status_definitions(template: str, names: Names) -> list[MQSCCommand]:
-    """Return the model of status queues, the data queue, its backout queue, and predefined status queues of ``names.name``."""
+    """Return the model of status queues, the data queue, its backout queue, and predefined status queues for ``names.name``."""
     found = [
         _named(template, "QMODEL", _STATUS_MODEL),
         _renamed_queue(
@@ -83,7 +83,7 @@ def spark_definitions(template: str) -> list[MQSCCommand]:
 
 
 def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
-    """Return the authorities of all roles, or of those with a user; with ``names.name`` also those for its status queues."""
+    """Return the authorities of all roles, or of the roles with a user. With ``names.name``, include its status queues."""
     text = template.replace(_ASK, "") if names.ask else template
     found = []
     for command in commands(text):
@@ -99,7 +99,7 @@ def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
 
 
 def _for_status_queues(role: str, line: str, name: str) -> Iterator[str]:
-    """Yield what a command of the template leaves out for the status queues of a name."""
+    """Yield the commands for the status queues of a name, which the template does not have."""
     if f"'MQGROUPS.PUT.{_NAME}'" in line:
         yield line.replace(f"MQGROUPS.PUT.{_NAME}", f"MQGROUPS.GET.{name}")
     elif f"'{_STATUS_MODEL}'" in line:
@@ -118,12 +118,12 @@ def _named(template: str, kind: str, name: str) -> MQSCCommand:
 
 def _renamed_queue(command: MQSCCommand, names: Names, comment: str) -> MQSCCommand:
     text = command.text.replace(to_copy("DESCR({}) ", command.attributes["DESCR"]), "")
-    # NOREPLACE: the attributes of a queue that exists are its owner's.
+    # NOREPLACE, because a queue that exists keeps the attributes that its administrator has chosen.
     return MQSCCommand(_renamed(text.replace(" REPLACE", " NOREPLACE"), names), (comment,))
 
 
 def _renamed(line: str, names: Names) -> str:
-    """Put the names of the installation in the place of the template's."""
+    """Replace the names of the template by the names of the installation."""
     known = {
         _QUEUE: names.queue,
         _TARGET: names.target,
@@ -134,7 +134,7 @@ def _renamed(line: str, names: Names) -> str:
 
 
 def as_text(found: Sequence[MQSCCommand]) -> Iterator[str]:
-    """Yield the lines of an MQSC file, which fit a narrow terminal."""
+    """Yield the lines of an MQSC file, which fit into a narrow terminal."""
     for number, command in enumerate(found):
         if command.comments:
             if number:

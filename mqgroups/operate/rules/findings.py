@@ -1,7 +1,7 @@
-"""The rules of a health check of an installation: a table of what is looked at, and one engine from facts to findings.
+"""The rules of a health check of an installation: a table of checks, and a function that makes findings from facts.
 
-Facts are attributes by their MQSC names, as MQINQ or DISPLAY has returned them: numbers as ``int``, others in MQSC's words. A
-fact that could not be seen is left out, and a rule without its facts yields nothing. Who collects facts says what was not seen.
+Facts are attributes by their MQSC names, as MQINQ or DISPLAY has returned them: numbers as ``int``, other values in MQSC's words.
+A fact that could not be seen is omitted. A rule without its facts yields nothing, so the collector reports what was not seen.
 
 Not here: how facts are collected (``operate/doctor.py``, ``operate/machine.py``).
 """
@@ -22,12 +22,12 @@ Facts: TypeAlias = Mapping[str, "int | str"]
 
 
 class Told(Enum):
-    """An enum whose members are rows: a text, which is the value, and then what the annotations of the class name."""
+    """An enum whose members are rows: first a text, which is the value, then the columns that the class annotates."""
 
     _value_: str
 
     def __new__(cls, text: str, *columns: object) -> Self:
-        """Make a member; a column that its row leaves out is ``None``."""
+        """Make a member. If its row has no value for a column, the column is ``None``."""
         self = object.__new__(cls)
         self._value_ = text
         for name, column in zip_longest(cls.__annotations__, columns):
@@ -36,7 +36,7 @@ class Told(Enum):
 
 
 class Severity(Enum):
-    """How bad a finding is. ``UNSEEN``: something could not be checked, and the finding says for want of what."""
+    """How bad a finding is. ``UNSEEN``: a thing could not be checked, and the finding has the reason."""
 
     OK = "ok"
     UNSEEN = "not seen"
@@ -46,7 +46,7 @@ class Severity(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding."""
+    """One result of a check."""
 
     subject: str
     """The object or setting that was checked."""
@@ -64,15 +64,15 @@ class Finding:
 
 
 def ok(subject: str, found: str) -> Finding:
-    """Return a finding that something is in order."""
+    """Return a finding that the subject is in order."""
     return Finding(subject, Severity.OK, found)
 
 
 class _Rule(NamedTuple):
-    """A row of the table. Rows about the same thing stand together. The first one that is not right makes the finding.
+    """A row of the table. Rows about the same attribute are together, and the first row that is not right makes the finding.
 
-    ``needs``: the facts that it is about; ``right``: whether their values are right; ``mends``: the attributes to set, if that
-    can break nothing that works; ``remedy``: what else to do; ``role``: of the programs that it matters to. Texts can name facts.
+    ``needs``: the facts that the rule checks. ``right``: whether their values are right. ``mends``: the attributes to set, if
+    this is always safe. ``remedy``: what else to do. ``role``: for which programs the rule matters. Texts can contain facts.
     """
 
     about: str
@@ -94,20 +94,20 @@ def _has(
     severity: Severity = Severity.WARNING,
     role: Role | None = None,
 ) -> _Rule:
-    """Return the rule on an attribute that has one right value."""
+    """Return the rule for an attribute that has one right value."""
     found, mends = f"{attribute}(%({attribute})s)", mends or f"{attribute}({right})"
     return _Rule(attribute, attribute, lambda value: value == right, found, why, mends, "", severity, role)
 
 
 def _no_cap(severity: Severity, why: str) -> tuple[_Rule, _Rule]:
-    """Return the rules on a limited expiry: CUSTOM('CAPEXPRY(n)'), which comes first (IBM MQ, "CAPEXPRY"), and CAPEXPRY(n)."""
+    """Return the rules for a limited expiry: CUSTOM('CAPEXPRY(n)'), which has priority (IBM MQ, "CAPEXPRY"), and CAPEXPRY(n)."""
     text = "CUSTOM(%(CUSTOM)s)"
     custom = _Rule("CAPEXPRY", "CUSTOM", lambda it: "CAPEXPRY" not in it, text, why, "CUSTOM(' ')", "", severity)
     return custom, _has("CAPEXPRY", "NOLIMIT", why, severity=severity)
 
 
 def _long_enough(why: str) -> _Rule:
-    """Return the rule on MAXMSGL of an object that the messages of a queue pass. 0 is no limit."""
+    """Return the rule for MAXMSGL of an object that the messages of a queue go through. 0 is no limit."""
     found = "MAXMSGL(%(MAXMSGL)s), and the queue's is %(Q.MAXMSGL)s"
     needs, mends = "MAXMSGL Q.MAXMSGL", "MAXMSGL(%(Q.MAXMSGL)s)"
     return _Rule("MAXMSGL", needs, lambda most, of: not most or of <= most, found, why, mends)
@@ -115,15 +115,15 @@ def _long_enough(why: str) -> _Rule:
 
 _ERROR = Severity.ERROR
 _ZOS = "MQPL_ZOS"
-# A lost host keeps the status queues of its programs open until it is noticed. That should take less than the 30 seconds for
-# which another start waits. But a slow commit, which has no heartbeats without shared conversations, must not look like one.
+# The status queues of a lost host stay open until its loss is noticed. This should take less than the 30 seconds for which
+# another start waits. But a slow commit, without heartbeats if conversations are not shared, must not look like a loss.
 _LEAST_HBINT_S, _MOST_HBINT_S = 10, 30
 _SHORT_HBINT_S = 60
 _FEW_BACKOUTS = 5
 _NEEDS = "consumers with poison= or stalled= need PUT on %(BACKOUT)s\n"
 
 # fmt: off
-# This is not applied: somebody may protect a queue that was restored, or whose records are being rebuilt.
+# This is not corrected automatically, because somebody may protect a restored queue, or rebuild its records.
 _ENABLED = tuple(
     _has(each, "ENABLED", f"nobody can {role.value}; programs wait, and then fail", severity=_ERROR, role=role)._replace(
         mends="", remedy=f"unless somebody disabled it to protect the queue:\n%(ALTER)s {each}(ENABLED)")
@@ -144,7 +144,7 @@ _DATA_QUEUE = (
     _Rule("INDXTYPE", "INDXTYPE PLATFORM", lambda index, platform: index == "GROUPID" or platform != _ZOS,
           "INDXTYPE(%(INDXTYPE)s)", "z/OS delivers groups in logical order only from a queue with this index (2394)",
           "INDXTYPE(GROUPID)", severity=_ERROR, role=Role.GET),
-    # This is not applied: with BOTHRESH alone, consumers that may move messages do not start; with both, they need authorities.
+    # Not corrected automatically: with BOTHRESH alone, consumers with poison= do not start, and with both they need authorities.
     _Rule("BOTHRESH, BOQNAME", "BOTHRESH BOQNAME", lambda threshold, _: threshold > 0, "BOTHRESH(0)",
           "a message that fails every time is not recognised as poison, and stops its consumer again and again",
           remedy=f"{_NEEDS}%(ALTER)s BOTHRESH({_FEW_BACKOUTS}) %(TO_BACKOUT)s", role=Role.GET),
@@ -162,7 +162,7 @@ _DATA_QUEUE = (
 )
 _Q_MGR = (
     _Rule("TCPKEEP and RCVTIME", "PLATFORM", lambda platform: platform != _ZOS, "PLATFORM(%(PLATFORM)s)",
-          "with the defaults, z/OS may never notice that a client's host is lost, whatever HBINT is; they are not looked at",
+          "with the defaults, z/OS may never notice that a client's host is lost, whatever HBINT is; this is not checked",
           remedy="ALTER QMGR TCPKEEP(YES) RCVTTYPE(ADD) RCVTIME(60)", severity=Severity.UNSEEN),
     _Rule("MAXUMSGS", "MAXUMSGS", lambda most: most >= 1000, "MAXUMSGS(%(MAXUMSGS)s)",
           "units of work end after so many messages at most; more make it faster", "MAXUMSGS(10000)"),
@@ -223,11 +223,11 @@ def findings(kind: str, name: str, facts: Facts, roles: Collection[Role] = tuple
     """Yield findings on an object.
 
     Args:
-        kind: its type in MQSC; ``STATUS`` for a status queue, ``QMODEL`` for their model.
-        facts: what is known of it. Besides its own attributes: PLATFORM; MAXMSGL of the data queue as Q.MAXMSGL; for a backout
-            queue Q.GROUP, the messages of a group that may be moved there; for a channel CHS.HBINT, the longest HBINT that its
-            connections have negotiated. 0 is longer than any.
-        roles: what programs do with it.
+        kind: the object's type in MQSC; ``STATUS`` for a status queue, ``QMODEL`` for the model of status queues.
+        facts: the object's attributes that are known, and: PLATFORM; Q.MAXMSGL, the data queue's MAXMSGL; for a backout queue
+            Q.GROUP, the number of messages of a group that may be moved there; for a channel CHS.HBINT, the longest HBINT that
+            its connections have negotiated. 0 is longer than any other.
+        roles: what programs do with the object.
     """
     called, alter, rules = _KINDS[kind]
     alter = to_copy(alter, *([name] if "{}" in alter else []))
@@ -253,7 +253,7 @@ def findings(kind: str, name: str, facts: Facts, roles: Collection[Role] = tuple
 
 
 def _noticed(interval_s: int) -> str:
-    """Return how long an end with this negotiated HBINT hears nothing before it takes the other end for dead.
+    """Return how long one end of a connection with this negotiated HBINT waits until it considers the other end dead.
 
     Source: IBM MQ, "Receive timeout", and APAR IT26614.
     """

@@ -1,8 +1,8 @@
-"""The message groups on a queue, as browsing shows them: which messages of each are there, and which are missing.
+"""The message groups on a queue, as browsing shows them: which messages of each group are there, and which are missing.
 
-A physical message extends from its own place in the group to the place behind it: for a segment the next offset, for any other
-message the start of the next message. Adjoining messages are joined into runs, in whatever order they arrive. A group without
-gaps is therefore one run, however long it is, and each gap adds a run. Message data is not read.
+A physical message extends from its own place in the group to the place after it: for a segment the next offset, for any other
+message the start of the next message. Adjoining messages are joined into runs, in whatever order they arrive. So a group without
+gaps is one run, however long it is. Each gap adds a run. Message data is not read.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from mqgroups.core.model import MsgFlag
 
 _IN_GROUP = MsgFlag.MSG_IN_GROUP | MsgFlag.LAST_MSG_IN_GROUP
 _SEGMENT, _LAST_SEGMENT = int(MsgFlag.SEGMENT), int(MsgFlag.LAST_SEGMENT)
-# Each message may say another one.
+# Each message may have been put by another application.
 _MOST_NAMES = 10
 _LAST_MSG_IN_GROUP = int(MsgFlag.LAST_MSG_IN_GROUP)
 # A queue manager builds identifiers from a product name (4 bytes), 12 characters of its own name, and a clock (IBM MQ, MQMD,
 # MsgId; for GroupId: read, not tried).
 _Q_MGR_NAME = slice(4, 16)
-# Places as integers, which an array holds in 8 bytes.
+# Places are stored as integers, which take 8 bytes each in an array.
 _PLACES = 1 << 31
 
 
 class MessagePlace(NamedTuple):
-    """Where a physical message begins in its group: the number of the logical message, and the offset in it in bytes."""
+    """The place where a physical message begins in its group: the logical message's number, and the offset in bytes."""
 
     msg_seq_number: int
     offset: int = 0
@@ -39,7 +39,7 @@ HEAD = MessagePlace(1)
 
 
 class MessageRun(NamedTuple):
-    """Messages without a gap: the place where the first begins, and the place behind the last."""
+    """Messages without a gap: the place where the first message begins, and the place after the last message."""
 
     first: MessagePlace
     end: MessagePlace
@@ -69,15 +69,15 @@ class Browsed:
 
     @property
     def in_group(self) -> bool:
-        """Whether it is a message in a group, or a segment of one."""
+        """Whether it is a message in a group, or a segment of a message in a group."""
         return bool(self.msg_flags & _IN_GROUP)
 
 
 def _joined(bounds: array[int], first: MessagePlace, end: MessagePlace) -> bool:
-    """Join a message to runs, as an array in which each begins and ends; returns ``False`` if it overlaps one."""
+    """Join a message to runs. Returns ``False`` if it overlaps a run. ``bounds`` has the begin and the end of each run."""
     begin, behind = (number * _PLACES + offset for number, offset in (first, end))
     at = bisect_right(bounds, begin)
-    # Behind an odd number of bounds there is a run.
+    # After an odd number of bounds, the place is in a run.
     if at % 2 or bisect_left(bounds, behind) > at:
         return False
     meets_before = at > 0 and bounds[at - 1] == begin
@@ -89,7 +89,7 @@ def _joined(bounds: array[int], first: MessagePlace, end: MessagePlace) -> bool:
 
 @dataclass(slots=True)
 class GroupInspection:
-    """The messages of one group on a queue, counted while it is browsed."""
+    """The messages of one group on a queue, counted while the queue is browsed."""
 
     group_id: bytes
     """GroupId, 24 bytes."""
@@ -141,20 +141,20 @@ class GroupInspection:
 
     @property
     def runs(self) -> tuple[MessageRun, ...]:
-        """The messages that are there, ascending."""
+        """The runs of messages that are on the queue, ascending."""
         places = (MessagePlace(*divmod(bound, _PLACES)) for bound in self._bounds)
         return tuple(MessageRun(first, end) for first, end in zip(places, places, strict=True))
 
     @property
     def made_by(self) -> str:
-        """The queue manager that has made the GroupId, and has its producer's record: 12 characters at most; empty: not known."""
+        """The queue manager that made the GroupId and so has the producer's record, at most 12 characters; empty if not known."""
         if not self.group_id.startswith(MADE_BY_QUEUE_MANAGERS):
             return ""
         return self.group_id[_Q_MGR_NAME].decode("ascii", "replace").rstrip()
 
     @property
     def needs_producer(self) -> bool:
-        """Whether its last message is missing, and a producer of this package may put it: a queue manager made the GroupId."""
+        """Whether the last message is missing, and a producer of this package may put it: a queue manager made the GroupId."""
         return not self.has_end and bool(self.made_by)
 
     def is_made_by(self, q_mgr_name: str) -> bool:
@@ -163,58 +163,58 @@ class GroupInspection:
 
     @property
     def first(self) -> MessagePlace:
-        """The place where the first message on the queue begins; without messages, where the group begins, as is ``end``."""
+        """The place where the first message on the queue begins. Without messages it is the beginning of the group."""
         return MessagePlace(*divmod(self._bounds[0], _PLACES)) if self.messages else HEAD
 
     @property
     def end(self) -> MessagePlace:
-        """The place behind the last message on the queue; with an offset if the end of that message is missing."""
+        """The place after the last message on the queue. It has an offset if the end of that message is missing."""
         return MessagePlace(*divmod(self._bounds[-1], _PLACES)) if self.messages else HEAD
 
     @property
     def last_msg_seq_number(self) -> int:
-        """The highest message number on the queue; that message may be incomplete."""
+        """The highest message number on the queue. The message with this number may be incomplete."""
         return self.end.msg_seq_number - (self.end.offset == 0)
 
     @property
     def gaps(self) -> tuple[MessageRun, ...]:
-        """The missing messages between the first and the last one on the queue."""
+        """The missing messages between the first and the last message on the queue."""
         return tuple(MessageRun(one.end, other.first) for one, other in pairwise(self.runs))
 
     @property
     def has_head(self) -> bool:
-        """Whether the group's first message is there. Without it, gets in logical order never return the group."""
+        """Whether the group's first message is on the queue. Without it, gets in logical order never return the group."""
         return self.messages > 0 and self.first == HEAD
 
     @property
     def has_end(self) -> bool:
-        """Whether its last message is there, completely."""
+        """Whether the group's last message is completely on the queue."""
         return self.last > 0 and self.end >= MessagePlace(self.last + 1)
 
     @property
     def is_complete(self) -> bool:
-        """Whether every message from the first to the last is there, once."""
+        """Whether every message from the first to the last is on the queue exactly once."""
         return self.last > 0 and self.runs == (MessageRun(HEAD, MessagePlace(self.last + 1)),)
 
     @property
     def is_doubled(self) -> bool:
-        """Whether some of its messages are there twice. A consumer gets these twice, or stops at them."""
+        """Whether some messages are on the queue twice. A consumer gets these messages twice, or stops at them."""
         return self.overlapping > 0
 
     @property
     def goes_on_after_last(self) -> bool:
-        """Whether there are messages after the one that says that it is the last."""
+        """Whether there are messages after the message that is marked as the last."""
         return self.last > 0 and self.end > MessagePlace(self.last + 1)
 
     @property
     def is_consistent(self) -> bool:
-        """Whether one producer can have put all its messages: none twice, none after the last one, one persistence."""
+        """Whether one producer can have put all messages: none twice, none after the last, all with the same persistence."""
         return not self.overlapping and not self.goes_on_after_last and len(self.persistences) == 1
 
 
 @dataclass(slots=True)
 class BrowsedInstance:
-    """What was seen of a queue, besides its groups."""
+    """What was seen of a queue, except its groups."""
 
     q_mgr_name: str
     """The queue manager of the queue."""
@@ -235,8 +235,8 @@ class BrowsedInstance:
     open_output: int | None = None
     """How many handles are open for output; ``None`` if that could not be inquired."""
     hidden: int | None = None
-    """How many messages are in open units of work, put or got, before or after the queue was browsed, whichever is more. Only the
-    command server knows this; ``None`` if it could not be asked.
+    """The number of messages that open units of work have put or got: the larger of two counts, before and after browsing. Only
+    the command server knows this; ``None`` if it could not be asked.
     """
     threshold: int = 0
     """BOTHRESH; 0 if it is not set, or could not be inquired."""
@@ -247,5 +247,5 @@ class BrowsedInstance:
 
     @property
     def may_be_read(self) -> bool:
-        """Whether programs may be getting messages: one has it open for that, or a unit of work is open, or neither is known."""
+        """Whether programs may be getting messages: handles for input are open or not known, or units of work have messages."""
         return self.open_input != 0 or bool(self.hidden)

@@ -1,18 +1,18 @@
-"""The one judgement of a group: what is wrong with it, from its messages, the records that name it, and who is at work.
+"""Judges a group: what is wrong with it, from its messages, from the records that name it, and from the running programs.
 
-``groups``, ``watch``, ``doctor`` and ``check`` all judge by it. A group has one cause: what contradicts a record comes before
-what the messages say, and that before who is at work. Each cause has its state, its danger, and a remedy (``remedies.py``).
+``groups``, ``watch``, ``doctor`` and ``check`` all use this judgement. A group has one cause. Contradictions to a record come
+first, then what the messages show, then which programs run. Each cause has a state, a danger, and a remedy (``remedies.py``).
 
-A producer commits its record together with the messages, from the first unit of work on, and a pipe commits its two records
-together. So they disagree only if somebody has cleared, deleted or restored a queue, if messages have expired, or if they are on
-their way back through a channel. A group without a record of its producer is never a normal sight, if all records were seen that
-may name it: those of the queue manager that made its GroupId.
+A producer commits its record together with the messages, from the first unit of work on. A pipe commits its two records together.
+So records and messages disagree only if somebody has cleared, deleted or restored a queue, if messages have expired, or if
+messages are on their way back through a channel. Without a record of its producer, a group is never normal, if all records that
+may name it were seen. These are the records at the queue manager that made the GroupId.
 
-Browsing takes time, and units of work hide messages. So a group that seems to lack something may be one that is being got or put:
-``operate/browse.py`` finds that out.
+Browsing takes time, and units of work hide messages. So a group that seems to lack messages may be a group that programs are
+putting or getting. ``operate/browse.py`` finds this out.
 
-"Nothing has happened" compares put times: those of the group's messages, and those of its owners' records, which are put with
-each commit. PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, "MQMD"). They are compared as they are: 16 digits.
+"Nothing has happened" compares put times of the group's messages and of its owners' records, which are put with each commit.
+PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, "MQMD"). They are compared as 16 digits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mqgroups.operate.rules.owner_state import OwnerState, SeenOwner
 
 
 class GroupState(Told):
-    """The state of a group on a queue, and what it ``means``."""
+    """The state of a group on a queue, and what this state ``means``."""
 
     COMPLETE = ("complete", "all messages are there")
     BEING_PUT = ("being put", "the last message is not there yet")
@@ -52,14 +52,14 @@ _S = GroupState
 
 
 class Cause(Told):
-    """Why a group is in its state. Those that need an operator come first, in the order of their danger.
+    """Why a group is in its state. Causes that need an operator come first, the most dangerous first.
 
     Attributes:
         state: the state of such a group.
-        severity: how bad it is.
-        danger: what would go wrong, or why nothing goes on.
-        look: what may have made the group look so while the queue was browsed: messages were put, or got. A second look finds
-            that out. ``None`` if neither can be the reason.
+        severity: how bad the cause is.
+        danger: what would go wrong, or why the group does not continue.
+        look: ``"put"`` or ``"got"`` if a group can seem to have this cause because messages were put or got while the queue was
+            browsed. A second look finds this out. Otherwise ``None``.
     """
 
     # fmt: off
@@ -119,7 +119,7 @@ class Surroundings:
     """What is known besides a group and the records that name it.
 
     Attributes:
-        at: what was seen of the queue, besides its groups.
+        at: what was seen of the queue, except its groups.
         owners: all owners that were seen.
         producers_seen: whether the records of all producers of this queue manager were seen.
         all_seen: whether all records were seen.
@@ -135,14 +135,14 @@ class Surroundings:
     name: str = "NAME"
 
     def owner(self, role: str, name: str) -> SeenOwner | None:
-        """Return the owner of this role and name that has a status queue of its own."""
+        """Return the owner with this role and name. It must have its own status queue."""
         named = (each for each in self.owners if each.role == role and each.name == name and not each.is_shared)
         return next(named, None)
 
     def pipe_disagrees(self, name: str) -> bool:
-        """Whether the records of a pipe are not from the same commit, or the producer's is lost.
+        """Whether the two records of a pipe are from different commits, or the producer's record is lost.
 
-        A producer and a consumer that only have the same name are no pipe; the consumer's record says whether it is one.
+        A producer and a consumer can have the same name without being a pipe. The consumer's record shows whether they are one.
         """
         put, get = self.owner("put", name), self.owner("get", name)
         if get is None or get.outgoing is None or (put is None and not self.all_seen):
@@ -173,40 +173,40 @@ class Judgement:
 
     @property
     def state(self) -> GroupState:
-        """Its state."""
+        """The state of the group."""
         return self.cause.state
 
     @property
     def queue(self) -> str:
-        """The queue, as it was named."""
+        """The name of the queue, as the caller gave it."""
         return self.around.at.queue
 
     @property
     def producer(self) -> SeenOwner | None:
-        """The producer whose record names it."""
+        """The producer whose record names the group."""
         return _only("put", self.owners)
 
     @property
     def consumer(self) -> SeenOwner | None:
-        """The consumer whose record names it."""
+        """The consumer whose record names the group."""
         return _only("get", self.owners)
 
     @property
     def group_id(self) -> bytes:
-        """Its GroupId."""
+        """The GroupId."""
         return self.group.group_id
 
     @property
     def recorded_name(self) -> str:
-        """The group's name by a record; empty if none says it."""
+        """The group's name in a record; empty if no record has the name."""
         return next((owner.group_name for owner in self.owners if owner.group_name), "")
 
 
 def judged(group: GroupInspection | None, owners: Sequence[SeenOwner], around: Surroundings) -> Judgement:
-    """Return the judgement of a group; ``owners``: those whose records name it as unfinished."""
+    """Return the judgement of a group. ``owners``: the owners whose records name the group as unfinished."""
     since = max([group.last_put if group else "", *(owner.committed_at for owner in owners)])
     producer, consumer = _only("put", owners), _only("get", owners)
-    # The cause if nothing else is wrong, and nobody goes on.
+    # The cause if nothing else is wrong, and no program continues the group.
     stalled = Cause.SILENT if since <= around.quiet_since else None
     if any(owner is not None and owner.is_active is False for owner in (producer, consumer)):
         stalled = Cause.STOPPED
@@ -229,9 +229,9 @@ def judged(group: GroupInspection | None, owners: Sequence[SeenOwner], around: S
 
 
 def works_elsewhere(owner: SeenOwner, at: BrowsedInstance, *, is_there: bool) -> bool:
-    """Whether the queue of an owner that is not at work is not the one that was browsed: one was renamed, or an alias changed.
+    """Whether an owner that is not running uses another queue than the browsed one. One was renamed, or an alias changed.
 
-    ``is_there``: whether its group has messages there. If not, where they were put says it, which a producer's record knows.
+    ``is_there``: whether its group has messages here. If not, only a producer's record shows where the messages were put.
     """
     here = (at.queue, at.resolved_q_name)
     record = owner.record
@@ -261,7 +261,7 @@ def _without_messages(
     may_be_there = elsewhere or bool(around.at.hidden)
     if consumer is None or consumer.record is None:
         return Cause.STOPPED if may_be_there else Cause.PUT_GONE
-    # Both records say how far the group is, so they are compared without messages.
+    # Both records have a position in the group, so they are compared without messages.
     put, got = (MessagePlace(each.msg_seq_number, each.offset) for each in (producer.record, consumer.record))
     if put < got:
         return Cause.OLDER
@@ -271,11 +271,11 @@ def _without_messages(
 
 
 def _against_producer(group: GroupInspection, producer: SeenOwner | None) -> Cause | None:
-    """Return how the messages contradict the record of a producer that is not at work."""
-    # A shared queue has records of its own kind.
+    """Return the cause if the messages contradict the record of a producer that is not running."""
+    # The records on a shared status queue are of another kind.
     if producer is None or producer.record is None or producer.is_active is not False or producer.is_shared:
         return None
-    # Segments of the next message may be committed too.
+    # Some segments of the next message may be committed too.
     expected = producer.record.msg_seq_number + (producer.record.offset > 0)
     if group.last_msg_seq_number == expected:
         return None
@@ -283,7 +283,7 @@ def _against_producer(group: GroupInspection, producer: SeenOwner | None) -> Cau
 
 
 def _from_messages(group: GroupInspection, consumer: SeenOwner | None, around: Surroundings) -> Cause | None:
-    """Return the cause if the messages alone say it, or contradict the record of a consumer that is not at work."""
+    """Return the cause if the messages alone show it, or contradict the record of a consumer that is not running."""
     if group.is_doubled:
         return Cause.TWICE
     if group.goes_on_after_last:

@@ -1,6 +1,6 @@
 """Reads MQSC as text: the commands of a file, and the attributes that a command sets or a DISPLAY shows.
 
-Only what this package writes and shows is read: ``NAME(VALUE)`` and words. Not here: what commands mean.
+It reads only the forms that this package writes and shows: ``NAME(VALUE)`` and words. Not here: what commands mean.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# A value is in quotes, in which a quote is doubled, or it ends with its parenthesis; it may have parentheses itself.
+# A value is in quotes, with inner quotes doubled, or ends at the closing parenthesis. It can contain parentheses.
 _ATTRIBUTE = re.compile(r"\b([A-Z][A-Z0-9]*)\((\s*'(?:[^']|'')*'\s*|[^()]*(?:\([^()]*\)[^()]*)*)\)")
 _NUMBER = re.compile("[0-9]{1,10}")
 _TOKEN = re.compile(rf"{_ATTRIBUTE.pattern}|\S+")
@@ -17,36 +17,36 @@ _TOKEN = re.compile(rf"{_ATTRIBUTE.pattern}|\S+")
 
 @dataclass(frozen=True, slots=True)
 class MQSCCommand:
-    """A command: its text in one line, and the comment lines before it, without their asterisk."""
+    """A command: its text in one line, and the comment lines before the command, without their asterisks."""
 
     text: str
     comments: tuple[str, ...] = ()
 
     @property
     def attributes(self) -> dict[str, str]:
-        """The attributes with values, by name."""
+        """The attributes that have a value in parentheses, by name."""
         return attributes(self.text)
 
     @property
     def words(self) -> list[str]:
-        """The words without values: the verb, and attributes such as NOSHARE."""
+        """The words without a value: the verb, and attributes such as NOSHARE."""
         return _ATTRIBUTE.sub(" ", self.text).split()
 
 
 def attributes(text: str) -> dict[str, str]:
-    """Return ``NAME(VALUE)`` pairs, without quotes and blanks around the values."""
+    """Return the values of the ``NAME(VALUE)`` pairs by name, without quotes and blanks around the values."""
     return {name: value.strip().strip("'").replace("''", "'").strip() for name, value in _ATTRIBUTE.findall(text)}
 
 
 def as_number(value: str) -> int | None:
-    """Return the number that an attribute has; ``None`` if it is no number of MQ's, which have at most ten digits."""
+    """Return the number in an attribute's value; ``None`` if it is not a number, which in MQ has at most ten digits."""
     return int(value) if _NUMBER.fullmatch(value) else None
 
 
 def broken(command: str, width: int, indent: str = "") -> list[str]:
-    """Return a command in lines that runmqsc reads as one: each but the last ends with ``+``.
+    """Split a command into lines that runmqsc reads as one command. Each line except the last ends with ``+``.
 
-    Each but the first begins with ``indent``. A line is longer than ``width`` only if one attribute is.
+    Each line except the first begins with ``indent``. A line is longer than ``width`` only if it has one long attribute.
     """
     lines: list[str] = []
     for token in (found[0] for found in _TOKEN.finditer(command)):
@@ -60,9 +60,9 @@ def broken(command: str, width: int, indent: str = "") -> list[str]:
 
 
 def commands(text: str) -> Iterator[MQSCCommand]:
-    """Yield the commands of an MQSC file; a line that ends with ``+`` or ``-`` continues in the next one (IBM MQ, "runmqsc").
+    """Yield the commands of an MQSC file. A line that ends with ``+`` or ``-`` continues in the next line (IBM MQ, "runmqsc").
 
-    Comments before a blank line belong to no command.
+    Comments before a blank line do not belong to a command.
     """
     comments: list[str] = []
     begun = ""

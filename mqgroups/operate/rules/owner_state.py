@@ -1,6 +1,6 @@
-"""Owners as their status queues show them: who they are, what their next start would find, who is at work.
+"""Owners as their status queues show them: who they are, what their next start would find, and whether they are running.
 
-Not here: what a start does with a record (``core/restart.py``), and which messages make up a record (``core/status_chain.py``).
+Not here: what a start does with a record (``core/restart.py``), and which messages belong to a record (``core/status_chain.py``).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from mqgroups.operate.rules.findings import Severity, Told
 
 
 class OwnerState(Told):
-    """The state of an owner; what needs somebody comes first.
+    """The state of an owner. States that need an operator come first.
 
     Attributes:
-        severity: how bad it is.
-        means: what it means for the next start.
+        severity: how bad the state is.
+        means: what the state means for the next start.
     """
 
     # fmt: off
@@ -49,9 +49,9 @@ class OwnerState(Told):
 DISARRAY = frozenset(
     {OwnerState.DUPLICATE, OwnerState.SEVERAL_USERS, OwnerState.UNREADABLE, OwnerState.VERSION, OwnerState.MOVED}
 )
-# Nothing is interrupted, and nobody is at work.
+# No group is interrupted, and no program is running.
 AT_REST = frozenset({OwnerState.CLEAN, OwnerState.CHECKPOINT, OwnerState.DONE, OwnerState.LEFT_OVER})
-# A program is at work, or its unit of work is not backed out yet.
+# A program is running, or its unit of work is not backed out yet.
 AT_WORK = frozenset({OwnerState.ACTIVE, OwnerState.HIDDEN})
 
 
@@ -73,7 +73,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class SeenOwner:
-    """An owner, as its status queue shows it."""
+    """A producer or consumer, as its status queue shows it."""
 
     role: RoleName | None
     """Whether the owner is a producer or a consumer; ``None`` if neither its queue's name nor a record says so."""
@@ -106,38 +106,38 @@ class SeenOwner:
 
     @property
     def has_group(self) -> bool:
-        """Whether its record names an unfinished group."""
+        """Whether the owner's record names an unfinished group."""
         return self.record is not None and self.record.state is RecordState.IN_GROUP
 
     @property
     def outgoing(self) -> Outgoing | None:
-        """Where the outgoing group of its pipe stands, by its record; ``None`` if it is not a pipe's consumer."""
+        """The position in the outgoing group of a pipe, from the record of the pipe's consumer; ``None`` for other owners."""
         return self.record.outgoing if self.record else None
 
     @property
     def is_active(self) -> bool | None:
-        """Whether a program works under this name; ``None``: another attempt may have the shared status queue open."""
+        """Whether a program with this name is running; ``None`` if another owner may have a shared status queue open."""
         active = self.state is OwnerState.ACTIVE
         return None if active and self.is_shared else active
 
     @property
     def group_name(self) -> str:
-        """The name of the group in its record; empty if it has none, or the record does not say it."""
+        """The name of the group in the owner's record; empty if the group has no name, or the record does not have the name."""
         record = self.record
         if record is None:
             return ""
         return name_of(record.properties) or (record.done.name if record.done and not self.has_group else "")
 
     def may_have_a_group(self, role: str, queue: str) -> bool:
-        """Whether a record that was not seen, because it is lost or cannot be read, may name a group of this queue."""
+        """Whether the owner may have a record for this queue that was not seen, because it is lost or unreadable."""
         if self.record is not None or self.role not in (None, role) or self.state in (OwnerState.CLEAN, *AT_WORK):
             return False
-        # The anchor of a lost record says which queue it was of.
+        # The anchor of a lost record has the name of the queue.
         return self.state is not OwnerState.LOST or self.queue in ("", queue)
 
 
 def state_of(record: StatusRecord | None) -> OwnerState:
-    """Return the state of an owner that is not at work, by its record."""
+    """Return the state of an owner that is not running, from its record."""
     if record is None:
         return OwnerState.CLEAN
     if record.state is RecordState.IN_GROUP or record.suspect is not None:
@@ -150,7 +150,7 @@ def state_of(record: StatusRecord | None) -> OwnerState:
 def state_of_queue(
     messages: Sequence[FoundMessage], unreadable: int, *, is_active: bool, of_another_version: bool = False
 ) -> tuple[OwnerState, FoundMessage | None, int]:
-    """Return the state of an owner, its current record, and the number of other records, which nobody needs."""
+    """Return an owner's state, its current record, and the number of its other records, which are no longer needed."""
     if unreadable:
         return OwnerState.VERSION if of_another_version else OwnerState.UNREADABLE, None, 0
     users, message, leftovers = users_of_records(messages), None, 0
@@ -165,7 +165,7 @@ def state_of_queue(
         message = next((each for each in messages if found.stored and each.msg_id == found.stored.msg_id), None)
         leftovers = len(found.leftovers)
         state = OwnerState.SEVERAL_USERS if len(users) > 1 and leftovers else state_of(record)
-    # An active owner replaces its record all the time, so it may be hidden at this moment.
+    # An active owner replaces its record all the time, so the record may be hidden at this moment.
     return OwnerState.ACTIVE if is_active else state, message, leftovers
 
 

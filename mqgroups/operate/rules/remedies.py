@@ -1,10 +1,9 @@
-"""What mends a group, or an owner: lines that can be carried out as they are written, by somebody who fills in words in capitals.
+"""How to correct a group or an owner: lines that a person can carry out as they are, after replacing words in capitals.
 
-A line is a command of the shell or of MQSC; or ``start`` or ``end`` with the role and name of a program; or, if it ends with a
-colon, a condition for the lines behind it, up to the next condition; or a sentence. After the last line, ``doctor`` says what
-is left.
+A line is a command of the shell or of MQSC, or a sentence, or ``start`` or ``end`` with the role and name of a program. A line
+that ends with a colon is a condition for the lines up to the next condition. After the last line, ``doctor`` shows what is left.
 
-No line starts a program whose record may be lost: it would put or get again what is committed.
+No line starts a program whose record may be lost, because it would put or get committed messages again.
 """
 
 from __future__ import annotations
@@ -23,20 +22,20 @@ _WAIT = "wait for a channel, or bring dead letters back"
 _GONE_FROM_VIEW = (OwnerState.LOST, OwnerState.HIDDEN)
 _A_QUEUE = {"put": "OUTGOING", "get": "INCOMING"}
 _NOTHING = "nothing-interrupted"
-# Whose record a group lacks.
+# The role of the owner whose record is missing for a group.
 WANTED = {Cause.NO_RECORD: "put", Cause.UNNAMED: "put", Cause.NO_BEGINNING: "get", Cause.BEGINNING_UNSEEN: "get"}
 _LACK_MESSAGES = {*WANTED, Cause.NEWER, Cause.GAP, Cause.GAP_AHEAD, Cause.REST_GONE, Cause.PUT_GONE}
 
 
 def remedy(judgement: Judgement) -> list[str]:
-    """Return the lines that mend a group; none if nothing is to be done."""
+    """Return the lines that correct a group; empty if nothing is to be done."""
     parts = _REMEDIES.get(judgement.cause, ())
     lines = [line for part in parts for line in ((part,) if isinstance(part, str) else part(judgement))]
     return [*_locked(judgement), *lines] if lines else []
 
 
 def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
-    """Return the lines that mend an owner's status queue; none if nothing is to be done, or if its group says what."""
+    """Return the lines that correct an owner's status queue; empty if nothing is to be done, or if its group has the lines."""
     if owner.state is OwnerState.VERSION:
         return ["start the version of mqgroups that has written the record; do not move or remove it"]
     if owner.is_shared:
@@ -48,19 +47,19 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
         return ["if its queues were moved here:", adopt, _start(owner, around)]
     if owner.state is OwnerState.LEFT_OVER:
         return ["nothing: the next start removes it"]
-    # The queue of this look may be another one.
+    # The browsed queue may be another one.
     queue = owner.queue or _A_QUEUE[owner.role]
     if owner.state is OwnerState.LOST or (owner.state is OwnerState.HIDDEN and around.at.hidden is None):
         return [
             *([to_copy("mqgroups doctor --queue {}", queue)] if queue != around.at.queue else []),
-            "if no group that is not complete is its own:",
+            "if none of the incomplete groups is its own:",
             *_wait_for_hidden(owner, around),
             _rebuild(around, owner.name, owner.role, queue, accept=_NOTHING),
         ]
     if owner.state is OwnerState.HIDDEN:
         return [
             "wait until its unit of work is backed out",
-            "if it stays hidden, for want of an authority it may not be seen that its record is lost:",
+            "if it stays hidden, its record may be lost, but this user may lack an authority to see this:",
             to_copy("mqgroups owners {}", owner.name),
         ]
     return [
@@ -73,7 +72,7 @@ def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
 
 
 def may_have_lost(judgement: Judgement) -> list[SeenOwner]:
-    """Return the owners whose record of this group may be lost; the remedy of the group is theirs, too."""
+    """Return the owners whose record of this group may be lost. The remedy of the group also corrects these owners."""
     role = WANTED.get(judgement.cause)
     here = ("", judgement.around.at.queue, judgement.around.at.resolved_q_name)
     seen = (each for each in judgement.around.owners if each.role == role and each.queue in here)
@@ -92,7 +91,7 @@ def _start(owner: SeenOwner, around: Surroundings) -> str:
 
 def _run_again(owner: SeenOwner) -> str:
     queue = to_copy("{}", owner.status_queue)
-    return f"run the Spark query or job again whose sink has the status queue {queue}: it completes its batch"
+    return f"run the Spark query or job again that has the status queue {queue}: it completes its batch"
 
 
 def _clear(owner: SeenOwner) -> Iterator[str]:
@@ -103,37 +102,37 @@ def _clear(owner: SeenOwner) -> Iterator[str]:
 
 
 def _rebuild(around: Surroundings, name: str, role: str, queue: str, more: str = "", accept: str = "") -> str:
-    """Return the command. It accepts what it cannot check: without a command server, or of another record that is lost."""
+    """Return the rebuild command, which overrides impossible checks: without a command server, or of another lost record."""
     doubts = [accept] if accept else []
     unasked = around.at.hidden is None
     if unasked:
         doubts.append("in-use")
     others = (each.may_have_a_group(role, queue) for each in around.owners if each.name != name)
-    # If there is no group, nobody else has it. If there is one after all, the command has to ask.
+    # Without a group, no other owner can have it. If there is a group after all, the command must check this.
     if accept != _NOTHING and (unasked or any(others)):
         doubts.append("other-owners")
     accepts = "".join(f" --accept {each}" for each in doubts)
-    # A program believes only records of its own user. Who runs the doctor may be another user.
+    # A program accepts only records of its own user. The user of ``doctor`` may be another one.
     what = to_copy(f"--name {{}} --role {role} --queue {{}}{more} --record-user USER", name, queue)
     return f"mqgroups salvage rebuild {what}{accepts} --apply"
 
 
 def _rebuild_group(judgement: Judgement, name: str, role: str) -> str:
-    """Return the command that writes the record of this group."""
+    """Return the command that writes a record of this group."""
     group, around = judgement.group, judgement.around
     accept = "begun" if role == "put" and group.messages and not group.has_head else ""
     return _rebuild(around, name, role, around.at.queue, f" --group {judgement.group_id.hex()}", accept)
 
 
 def _wait_for_hidden(owner: SeenOwner | None, around: Surroundings) -> Iterator[str]:
-    """Yield how to find out, without the command server, that a record is lost and not hidden; nothing if that is known."""
+    """Yield how to find out without the command server that a record is lost, not hidden. Yield nothing if this is known."""
     if owner is not None and owner.state is OwnerState.HIDDEN and around.at.hidden is None:
         yield to_copy("wait until DISPLAY QSTATUS({}) UNCOM shows UNCOM(NO)", owner.status_queue)
         yield to_copy("CLEAR QLOCAL({})", owner.status_queue)
 
 
 def _other_side(judgement: Judgement, name: str, role: str) -> Iterator[str]:
-    """Yield what to look at before the start of an owner that may be a pipe, and may have lost both records."""
+    """Yield what to check before the start of an owner that may be a pipe, and may have lost both records."""
     other = judgement.around.owner("put" if role == "get" else "get", name)
     if name == "NAME" or (other is not None and other.record is None and other.state is not OwnerState.ACTIVE):
         yield to_copy("if {} is a pipe, look for its other record before the start", name)
@@ -142,7 +141,7 @@ def _other_side(judgement: Judgement, name: str, role: str) -> Iterator[str]:
 
 
 def _finish(judgement: Judgement) -> Iterator[str]:
-    """Yield how the producer ends the group before it is moved. Otherwise it would put the rest to the old place."""
+    """Yield how the producer ends the group before the move. Otherwise it would put the rest to the old queue."""
     if (producer := judgement.producer) is not None:
         if producer.is_active is False:
             yield _start(producer, judgement.around)
@@ -150,7 +149,7 @@ def _finish(judgement: Judgement) -> Iterator[str]:
 
 
 def _move(judgement: Judgement, setting: str = "") -> Iterator[str]:
-    """Yield how an operator sets the group aside; ``setting``: the setting of its consumer that would do it automatically."""
+    """Yield how an operator moves the group away. ``setting``: with this setting its consumer would do so itself."""
     yield from _finish(judgement)
     yield from _moved(judgement)
     if (consumer := judgement.consumer) is not None:
@@ -174,7 +173,7 @@ def _moved(judgement: Judgement) -> Iterator[str]:
 def _move_line(
     around: Surroundings, queue: str, group_id: bytes, to: str = "", group: GroupInspection | None = None
 ) -> str:
-    """Return the command. It accepts what it cannot check: without a command server, or of records that are elsewhere."""
+    """Return the move command, which overrides impossible checks: without a command server, or of records elsewhere."""
     accept = ""
     if around.at.hidden is None:
         accept = " --accept in-use --accept other-owners"
@@ -231,7 +230,7 @@ def _contradicted(judgement: Judgement) -> Iterator[str]:
         return
     consumer = judgement.consumer
     if not judgement.group.messages and consumer is not None and consumer.record is not None:
-        # No message says where the producer has to go on.
+        # No message shows where the producer must continue.
         if consumer.is_active is not False:
             yield to_copy("end get {}", consumer.name)
         got = f"messages 1 to {consumer.record.msg_seq_number}"
@@ -275,25 +274,25 @@ def _elsewhere(judgement: Judgement) -> Iterator[str]:
 
 
 def _lost_or_nowhere(judgement: Judgement) -> list[str]:
-    """Return two remedies: its owner's record is lost, or the rest of the group is. The likelier one comes first."""
+    """Return two remedies, the likelier one first: for a lost record of its owner, and for a lost rest of the group."""
     around, group = judgement.around, judgement.group
     is_put = WANTED[judgement.cause] == "put"
     is_made_here = group.is_made_by(around.at.q_mgr_name)
     lost = [*_record_lost(judgement)] if is_made_here or not is_put else []
     nowhere = "if it was handled already, or its beginning is nowhere:"
     if is_put:
-        # If it is begun again while a consumer has it, that gets the first messages a second time.
+        # If the group is begun again while a consumer has it, the consumer gets the first messages a second time.
         may_begin = is_made_here and group.has_head and not judgement.consumer
         again = ", or its producer begins the group again" if may_begin else ""
         nowhere = f"if another program puts it, and the rest does not come{again}:"
     moved = [nowhere, *_move(judgement, "stalled" if is_put else "")]
-    # Without a reason to think of a lost record, whose it would be only a program's log says.
+    # If nothing indicates a lost record, only a program's log shows whose record it would be.
     is_likely = not around.all_seen or around.name != "NAME" or may_have_lost(judgement)
     return [*lost, *moved] if is_likely else [*moved, *lost]
 
 
 def _look(judgement: Judgement) -> Iterator[str]:
-    """Yield where to look for a record that was not seen."""
+    """Yield where to search for a record that was not seen."""
     group, at, role = judgement.group, judgement.around.at, WANTED[judgement.cause]
     is_there = role == "put" and not group.is_made_by(at.q_mgr_name)
     where, there = (" at queue manager {}", [group.made_by]) if is_there else ("", [])
@@ -302,11 +301,11 @@ def _look(judgement: Judgement) -> Iterator[str]:
 
 
 def _record_lost(judgement: Judgement) -> Iterator[str]:
-    """Yield the remedy for each owner that may have lost the group's record; else for the one that the operator asks about."""
+    """Yield the remedy for each owner that may have lost the group's record; without one, for the owner in question."""
     around, role = judgement.around, WANTED[judgement.cause]
     did = "put" if role == "put" else "has begun"
     lost: list[SeenOwner | None] = [*may_have_lost(judgement)]
-    # Of an owner whose status queue is in order, only its log says so; else it would go on with another one's group.
+    # If the owner's status queue is in order, only its log shows this. Otherwise it could continue another owner's group.
     log = "" if lost else " by its log"
     for owner in lost or [around.owner(role, around.name)]:
         name = owner.name if owner else around.name
@@ -325,7 +324,7 @@ def _again(judgement: Judgement) -> Iterator[str]:
         yield "for the program's owner: before the lines below, one start with complete_groups_only=True would get the rest"
         yield from _move(judgement)
         got = f"{{}} has got messages 1 to {consumer.record.msg_seq_number}"
-        yield to_copy(f"what is moved has to be put right by hand: {got}", consumer.name)
+        yield to_copy(f"the moved messages must be corrected by hand: {got}", consumer.name)
     else:
         yield from _moved(judgement)
 
@@ -337,7 +336,7 @@ def _put_gone(judgement: Judgement) -> Iterator[str]:
     start = _start(producer, judgement.around)
     if start.startswith("start pipe"):
         yield start
-        yield "if a program that keeps no record had not got them, what it puts has no beginning: it has to be put right by hand"
+        yield "if no program without a record has got them, the new messages lack their beginning: correct this by hand"
     else:
         yield "if a consumer, or a program that keeps no record, has got them:"
         yield start
@@ -386,9 +385,9 @@ def _silent(judgement: Judgement) -> Iterator[str]:
         yield _start(owner, judgement.around)
 
 
-# What mends a group of each cause: sentences and conditions as they are printed, and functions for lines with names and numbers.
+# The remedy for each cause: sentences and conditions as they are printed, and functions for lines with names and numbers.
 _poison, _stalled = partial(_move, setting="poison"), partial(_move, setting="stalled")
-_TWICE = (_move, "what is moved has to be put right by hand")
+_TWICE = (_move, "the moved messages must be corrected by hand")
 _GAP = (_WAIT, "if the missing messages are nowhere:", _stalled)
 _NO_BEGINNING = (_WAIT, _lost_or_nowhere)
 # fmt: off

@@ -1,9 +1,9 @@
 """Restores the position of an owner whose status record is lost, from the messages on its queue.
 
-A producer puts in order, so the last message of its group on the queue shows its position. A consumer gets in order, so if the
-group has lost its first message, the first remaining message shows its position. This is valid only if no message is missing in
-between, the group has no other owner, and nobody else uses the queue. If one of these is not certain, the request is refused. An
-operator may override some of these checks (``DOUBTS``).
+A producer puts in order, so the last message of its group on the queue shows its position. A consumer gets in order. So if the
+group has lost its first message, the first remaining message shows the consumer's position. This is true only if no message is
+missing in between, the group has no other owner, and no other program uses the queue. If one of these conditions is not certain,
+the request is refused. An operator can override some of these checks (``DOUBTS``).
 
     role    the interrupted group          its owner continues              certain if
     put     lacks its last message         after the last message there     its first message is there, no handle is open for
@@ -11,12 +11,12 @@ operator may override some of these checks (``DOUBTS``).
     get     lacks its first message        at the first message there       no handle is open for input, and no unit of work
                                                                             hides a message
 
-A pipe commits both of its records together, and the consumer's says how much of the outgoing group is committed. So that record,
-if it is there, shows the producer's position, even if all messages were got; the messages may not contradict it.
+A pipe commits both of its records together, and the consumer's record shows how much of the outgoing group is committed. So if
+this record exists, it shows the producer's position, even if all messages were got. The messages must not contradict it.
 
-The MQI does not show whether units of work hide messages: a message that was got and not committed is neither browsed nor
-counted. The MQI does not show either whether the owner's own unit of work is backed out already; opening its status queue does
-not prove it. The command server's UncommittedMsgs shows both (``BrowsedInstance.hidden``). Without it, this check is in doubt.
+The MQI does not show whether units of work hide messages, because a message that was got and not committed is neither browsed nor
+counted. It also does not show whether the owner's own unit of work is already backed out, and opening the status queue does not
+prove this. The command server's UncommittedMsgs shows both (``BrowsedInstance.hidden``). Without it, this check is in doubt.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, 
 
 
 class Obstacle(Told):
-    """Why a record was not rebuilt, or a group not moved; with the remedy, and what a user with more authorities would know."""
+    """Why a record was not rebuilt or a group not moved, and the remedy. ``unasked``: what a user with more rights can see."""
 
     # fmt: off
     RECORD_THERE = ("record-there", ("The record is not lost, and the next start uses it. `mqgroups doctor --queue` says "
@@ -57,16 +57,16 @@ class Obstacle(Told):
           "again"))
     BEGUN = ("begun", ("The first messages are gone. If another program removed them, the last ones may be gone too, and would "
           "be put twice. If you know that a consumer got them in order, override this check"))
-    PIPE = ("pipe", ("A pipe commits both of its records together, so the consumer's is of another commit, as from a backup. "
-          "Clear its status queue, and rebuild both records from the messages"))
+    PIPE = ("pipe", ("A pipe commits both of its records together, so the consumer's record is from another commit, "
+          "for example in a backup. Clear its status queue, and rebuild both records from the messages"))
     IN_USE = ("in-use", ("Messages in uncommitted units of work are hidden. Stop the programs that use the queue, and try "
           "again; or, if no program that uses the queue works with this group, override this check"),
-          ("A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue is told how many messages are hidden; so "
-          "says DISPLAY QSTATUS, by UNCOM(NO), that there are none"))
-    OTHER_OWNERS = ("other-owners", ("If another producer or consumer has this group, it would be put or got twice, or torn in "
-          "two. Look at that status queue; if you know that no other owner has this group, override this check"),
-          ("A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE, and display and browse all status queues, is told; or name them "
-          "(--other-status-queue)"))
+          ("A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE and display the queue can see how many messages are "
+          "hidden. DISPLAY QSTATUS shows UNCOM(NO) if there are none"))
+    OTHER_OWNERS = ("other-owners", ("If another producer or consumer has this group, it would be put or got twice, or divided. "
+          "Look at that status queue; if you know that no other owner has this group, override this check"),
+          ("A user who may put to SYSTEM.ADMIN.COMMAND.QUEUE, and display and browse all status queues, can see this. Or name "
+          "the status queues (--other-status-queue)"))
     DEAD_LETTERS = ("dead-letters", ("A move keeps the header, and a consumer would get it as data. The dead-letter handler "
           "(runmqdlq, ACTION(RETRY)) removes it and puts the messages back. To move them with it, override this check"))
     # fmt: on
@@ -81,7 +81,7 @@ DOUBTS = frozenset(each for each in Obstacle if each.value in get_args(Accept))
 
 @dataclass(eq=False)
 class CannotSalvage(ValueError):
-    """The messages on the queue do not show an owner's position. ``unasked``: a user with more authorities would know."""
+    """The messages on the queue do not show an owner's position. ``unasked``: whether a user with more rights can see more."""
 
     because: Obstacle
     found: str
@@ -99,12 +99,12 @@ def interrupted_at(
 ) -> tuple[GroupInspection, GroupPosition] | None:
     """Return the group in which an owner was interrupted, and how much of it is committed.
 
-    Raises CannotSalvage if the messages do not show it with certainty.
+    Raises CannotSalvage if the messages do not show this with certainty.
     """
     if group_id is None:
         candidates = [each for each in groups if not (each.has_end if role is Role.PUT else each.has_head)]
         if not candidates:
-            # The messages of an interrupted group may all be in a unit of work, and come back when it is backed out.
+            # All messages of an interrupted group may be in a unit of work, and come back when the unit of work is backed out.
             _check_unused(accepted, seen)
             found = f"{len(groups)} group{'' if len(groups) == 1 else 's'}, none interrupted"
             doubt(Obstacle.NOTHING_INTERRUPTED, accepted, found, "an interrupted group")
@@ -130,7 +130,7 @@ def interrupted_at(
     if not group.has_head:
         found = f"message {group.first.msg_seq_number} as the group's first on the queue"
         if seen.hidden:
-            # The consumer that got the first messages may have the last ones in its unit of work, too.
+            # The consumer that got the first messages may also have the last messages in its unit of work.
             found += f", and {_hidden(seen)}"
             raise CannotSalvage(Obstacle.BEING_CONSUMED, found, "no messages in units of work")
         doubt(Obstacle.BEGUN, accepted, found, "message 1")
@@ -146,7 +146,7 @@ def recorded_at(
     in_cluster: bool,
     accepted: Collection[Obstacle] = (),
 ) -> tuple[GroupInspection | None, GroupPosition] | None:
-    """Return where the producer of a pipe was interrupted, by the record of the pipe's consumer.
+    """Return where the producer of a pipe was interrupted, from the record of the pipe's consumer.
 
     Returns:
         The messages of the group that are on the queue, or ``None`` if all were got; and the position.
@@ -178,7 +178,7 @@ def recorded_at(
 def movable(
     group_id: bytes, groups: Collection[GroupInspection], seen: BrowsedInstance, accepted: Collection[Obstacle] = ()
 ) -> GroupInspection:
-    """Return the group, if it is there without dead-letter headers, and nobody else uses the queue; raises CannotSalvage."""
+    """Return the group. Raises CannotSalvage if it is missing, has dead-letter headers, or other programs use the queue."""
     group = the_group(groups, group_id)
     if group.dead_letters:
         count = f"{group.dead_letters} message{'s' if group.dead_letters > 1 else ''}"
@@ -188,7 +188,7 @@ def movable(
 
 
 def the_group(groups: Collection[GroupInspection], group_id: bytes) -> GroupInspection:
-    """Return the group; raises CannotSalvage if the queue has no message of it."""
+    """Return the group. Raises CannotSalvage if the queue has no message of the group."""
     for group in groups:
         if group.group_id == group_id:
             return group
@@ -226,7 +226,7 @@ def _check_unused(accepted: Collection[Obstacle], seen: BrowsedInstance, *kinds:
 
 
 def _hidden(seen: BrowsedInstance) -> str:
-    """Return a text on messages that browsing may not show; empty if there are none."""
+    """Return a text about messages that browsing may not show; empty if there are no such messages."""
     if seen.hidden is None:
         return f"an unknown number of messages in units of work ({'; '.join(seen.unseen)})"
     return f"{seen.hidden} messages put or got in units of work" if seen.hidden else ""
@@ -235,6 +235,6 @@ def _hidden(seen: BrowsedInstance) -> str:
 def doubt(
     obstacle: Obstacle, accepted: Collection[Obstacle], found: str, expected: str, *, unasked: bool = False
 ) -> None:
-    """Raise CannotSalvage, unless the obstacle is in ``accepted``; ``unasked``: a user with more authorities would know."""
+    """Raise CannotSalvage if the obstacle is not in ``accepted``. ``unasked``: as in ``CannotSalvage``."""
     if obstacle not in accepted:
         raise CannotSalvage(obstacle, found, expected, unasked=unasked)
