@@ -33,7 +33,7 @@ class Own:
         return messages >= 0
 
     def has_to_back_out(self, why: object, *, is_open: bool, is_others: bool) -> bool:  # noqa: ARG002 - for subclasses
-        """Return whether to call MQBACK after ``why``. ``is_open``: this owner has the unit of work; ``is_others``: another has."""
+        """Return whether to call MQBACK after ``why``. ``is_open``: this owner has the unit; ``is_others``: another has it."""
         return is_open
 
     def who_removes_records(self) -> str:
