@@ -4,13 +4,13 @@ Tests compare the tables here with the C library's. Not here: byte order marks a
 queue manager.
 
 Source: IBM's Character Data Representation Architecture. ``_NAMES`` has the pages that have another name in Python, ``_EBCDIC``
-has EBCDIC pages that Python lacks. The codec of any other CCSID is Python's ``cp<CCSID>``, so an application can add a page by
+has EBCDIC pages that Python lacks. The codec of any other CCSID is Python's ``cp<CCSID>``, so an application can add a page with
 ``codecs.register``. There are no tables for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388, 933, 1364, 937,
-1371), because each of these pages has about ten thousand characters, which follow no rule.
+1371), because each of these pages has about ten thousand characters in no regular order.
 
 The package ebcdic of PyPI could replace the tables. It is pure Python and maintained. But common pages would then depend on an
-optional package, which reads X'15' as a line feed, and lacks 1153 to 1158 and all double-byte pages. If an application imports
-that package, its other pages (290, 420, 833, 838, 1097) work here, too.
+optional package. This package reads X'15' as a line feed, and lacks 1153 to 1158 and all double-byte pages. If an application
+imports ebcdic, the pages that only ebcdic has (290, 420, 833, 838, 1097) work here, too.
 """
 
 from __future__ import annotations

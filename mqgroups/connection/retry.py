@@ -95,7 +95,7 @@ def ask(function: Callable[_P, object], *args: _P.args, **kwargs: _P.kwargs) -> 
 
 
 class Relapse(NamedTuple):
-    """The number and times of repeated failures at one place, after each of which the work was redone.
+    """The number and times of failures at one place. After each failure the work was redone.
 
     Attributes:
         place: where the work failed. Equal values mean the same place.
