@@ -17,7 +17,7 @@ The parts of the package, from the application downwards. Each line imports only
      workers/           several consumers or pipes at once, supervised       files/  groups as files       aio/  for asyncio
      queue_manager.py   connect, wrap: a connection that makes producers, consumers and pipes
      codecs.py          text and JSON as message data       progress.py  a progress bar
-     pipe.py            a consumer and a producer in the same units of work       batch/  many short-lived attempts put groups
+     pipe.py            a consumer and a producer in the same units of work       batch/  groups from many short-lived attempts
      put/   puts a group                get/   gets a group
      operate/           operators' functions: show, repair, move
      settings.py        settings and their checks                 names.py  names of queues, owners and users

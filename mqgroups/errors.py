@@ -11,7 +11,7 @@
      │   └─ MessageRefused          a payload, a property, a format or a CorrelId is not valid (also a ValueError)
      ├─ StatusError                 an operator must act: a status queue or a group is damaged; nothing was changed
      │   ├─ StatusQueueUnusable     the status queue is badly defined, or its record is damaged, gone or another owner's
-     │   ├─ QueueManagerChanged     a different queue manager than before answered, or has a message of a group
+     │   ├─ QueueManagerChanged     a different queue manager than before answered, or received a message of a group
      │   ├─ GroupPropertiesLost     the record of an interrupted group does not have its properties
      │   ├─ GroupIncomplete         a message of the group is not the next in sequence
      │   └─ RepairRefused           an operator's command would lose or double messages
@@ -182,7 +182,7 @@ class StatusQueueUnusable(StatusError):
             ``"corrupt"``: a message on it is not a status record, or is damaged. ``"version"``: another version of mqgroups wrote
             the record. ``"foreign"``: the record has another name, role, queue or queue manager than its reader, or another user
             has put it. ``"hidden"``: there is only an anchor (a message beside the record), because an open unit of work hides
-            the record, or somebody removed it. ``"gone"``: somebody other than its owner removed the record.
+            the record, or somebody removed it. ``"gone"``: somebody other than the owner removed the record.
             ``"several"``: there is more than one record. ``"disagree"``: the two records of a pipe are not from the same commit.
         field: which field of a foreign record differs. It is ``user_identifier`` if the user differs, empty in other cases.
     """
@@ -205,7 +205,7 @@ class StatusQueueUnusable(StatusError):
 
 
 class QueueManagerChanged(StatusError):
-    """A different queue manager than before answered, or has a message of a group. The unit of work is not committed.
+    """A different queue manager than before answered, or received a message of a group. The unit of work is not committed.
 
     Attributes:
         because: ``"reconnected"``: the queue manager that answered after a lost connection does not have the status queue.
@@ -434,7 +434,7 @@ class PoisonMessage(EnvironmentFailure):
         queue, group_id, msg_seq_number: these identify the message.
         backout_count, threshold: the message's backout count, and the queue's BOTHRESH; 0 if backout counts are ignored.
         reason: why the message cannot be decoded; empty if it fails when it is processed.
-        loop_left: whether the application left the loop over the group early. If so, perhaps the message does not fail.
+        loop_left: whether the application left the loop over the group early. If so, perhaps processing does not fail.
     """
 
     def __init__(

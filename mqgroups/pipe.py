@@ -62,7 +62,7 @@ _STATUS_MESSAGES = 2 * (1 + MOST_SEGMENTS) + 1
 
 
 def with_room(every: Every, max_uncommitted_msgs: int) -> Every:
-    """Return ``every``, so limited that a pipe gets at most half of MAXUMSGS messages. The other half is for its puts."""
+    """Return ``every`` with at most half of MAXUMSGS as the limit of messages to get. The other half is for the pipe's puts."""
     room = max(1, max_uncommitted_msgs // 2 - _STATUS_MESSAGES)
     return replace(every, messages=min(every.messages or room, room))
 
@@ -137,7 +137,7 @@ class PipeOutput:
         return passed_on(incoming.name) if incoming is not None else ""
 
     def set_properties(self, group: PipedGroup, properties: Mapping[str, PropertyValue]) -> None:
-        """Set the properties of the current group; raises GroupUsage for another group, or if they must not change any more."""
+        """Set the properties of the current group; raises GroupUsage for another group, or if it is too late."""
         with self.getter.connection.turn:
             self._check_current(group)
             if not self.putter.owner.committed.at_start:

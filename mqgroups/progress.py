@@ -67,7 +67,7 @@ class ProgressBar:
             bars.stop()
 
     def __call__(self, progress: Progress) -> None:
-        """Draw how much is committed. A producer, consumer or pipe with ``on_progress=`` this object calls it."""
+        """Draw how much is committed. Pass this object itself as ``on_progress=`` of a producer, consumer or pipe."""
         bars, owner = self._bars, (progress.role, progress.name)
         if bars is None:
             return

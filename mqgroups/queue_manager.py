@@ -98,7 +98,7 @@ class QueueManager(ConnectionHolder, WithBlock):
     @told_briefly
     @method_of(Piping)
     def group_pipe(self, settings: Piping) -> GroupPipe:
-        """Return a pipe, which gets groups from ``source`` and puts other groups to ``target``, exactly once.
+        """Return a pipe. It gets groups from ``source``, and puts the application's groups to ``target``, exactly once.
 
         A pipe is a consumer and a producer with the same name and a common unit of work.
 

@@ -10,7 +10,7 @@
 
         priority: Annotated[int | None, Whole(0, 9)] = None
 
-From these fields come the checks of an object (``Settings``), the signature and help of the function that takes the settings
+The fields define the checks of an object (``Settings``), the signature and help of the function that takes the settings
 (``method_of``, ``function_of``), the options of commands (``cli.options``), and the tables of the reference (``table``).
 
 A function in a field's annotation checks the field. If the value is not ``None``, the function gets the field's name and value,
@@ -63,7 +63,7 @@ class Field:
         kind: the type.
         check: the function that raises ConfigurationError for a value that is not allowed.
         default: ``inspect.Parameter.empty`` if there is none.
-        positional: whether a call can pass the setting's value without its name.
+        positional: whether a call can pass the value without the setting's name.
         help: the description. Its first sentence alone is the help of a command's option.
         notes: the parts of the annotation that are not functions.
     """

@@ -350,7 +350,7 @@ class Piping(Putting, Getting):
             )
 
     def sides(self, every: Every) -> tuple[Consuming, Producing]:
-        """Return the settings of the pipe's consumer, which has the hooks, and of its producer."""
+        """Return the consumer's settings, which include the hooks, and the producer's settings."""
         given = {each.name: getattr(self, each.name) for each in settings_of(Piping)} | {"commit_every": every}
         without_hooks = {name: value for name, value in given.items() if not name.startswith("on_")}
         return (

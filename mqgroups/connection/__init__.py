@@ -9,9 +9,9 @@ handle.py           a connection handle, which is disconnected when nothing refe
 interruptions.py    notices exceptions that can come anywhere, such as KeyboardInterrupt; allows one caller at a time
 retry.py            how long to retry, and after which reason codes
 rules.py            which settings of MQCONNX can be combined
-syncpoint.py        rules for a unit of work that the application uses, too, or does not use
-wrapping.py         makes an application's own QueueManager object refuse to end the unit of work while it has messages
-forwarding.py       moves messages to another queue, and changes nothing but their requests for reports
+syncpoint.py        the rules if the application uses the same unit of work, and if it does not
+wrapping.py         makes an application's own QueueManager object refuse to end a unit of work of this package
+forwarding.py       moves messages to another queue, unchanged except for requests for reports
 unanswered.py       calls MQSTAT to find out whether asynchronous puts succeeded
 authorities.py      writes the part of an error with 2035 that names the missing authorities
 """

@@ -30,7 +30,7 @@ def open_connection(
         patience: how long to retry now. The other arguments are as for ``Connection``.
 
     Raises:
-        ConfigurationError: a queue manager of another name answered, or the connection would have another TLS identity.
+        ConfigurationError: a queue manager of another name answered, or the TLS identity would not be as in ``arguments``.
         MQIError: connecting failed.
     """
 

@@ -195,7 +195,7 @@ class Connection:
         return self._state.value
 
     def failed(self, verb: str, object_name: str, comp: int, reason: int) -> MQIError:
-        """Return the error for a verb's codes. If they mean that the connection is lost, mark it as broken."""
+        """Return the error for a verb's codes. If the codes mean that the connection is lost, mark the connection as broken."""
         error = mqi_error(verb, object_name, comp, reason)
         if isinstance(error, ConnectionBroken):
             self._is_lost(verb)
@@ -370,7 +370,7 @@ class Connection:
         return self.can_go_on and self.reconnect.wait_s > 0 and error.reason in REDO
 
     def reopening(self, open_all: Callable[[], _T], reasons: frozenset[int] = REDO) -> _T:
-        """Call ``open_all`` and return its result. If the connection is lost, reconnect and retry, as ``reconnect`` allows.
+        """Call ``open_all`` and return its result. If the connection is lost, retry for as long as ``reconnect`` allows.
 
         After an interruption, reconnect before the first call, because nobody knows who owns the open handles.
         """

@@ -56,7 +56,7 @@ class Handle:
         return comp, reason
 
     def release(self) -> tuple[str, int, int]:
-        """Call MQBACK, then MQDISC, but no MQDISC if MQBACK fails on a live connection. Returns the last verb and its codes."""
+        """Call MQBACK, then MQDISC. If MQBACK fails on a live connection, skip MQDISC. Returns the last verb and its codes."""
         hconn = self._hconn()
         if hconn == mq.MQHC_UNUSABLE_HCONN:
             return "MQDISC", mq.MQCC_OK, mq.MQRC_NONE

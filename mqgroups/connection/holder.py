@@ -35,7 +35,7 @@ class ConnectionHolder:
 
     @property
     def usable(self) -> bool:
-        """Whether the connection can be used, because it is neither closed nor lost."""
+        """Whether the connection can be used. This is true if it is neither closed nor lost."""
         return self._connection.usable
 
 

@@ -5,10 +5,10 @@ call has left in memory is not reliable. So the next call restores the state fro
 Interruptions cannot be prevented. But the package notices each interruption, and loses no handle:
 
 in a call          ``Turn``: each call of the application runs in a block, which stores the frame of the call. If no thread runs
-                   this frame any longer, the next call knows that the call was interrupted, even in entering or leaving.
+                   this frame any longer, the next call detects the interruption, even one at the block's beginning or end.
 at a block's end   ``WithBlock``: an exception may come before the first instruction of ``__exit__``, or after the last one.
 around MQOPEN      ``call_and_keep``: the C call that calls MQOPEN also stores the result. Otherwise a queue could stay open
-                   unnoticed, and if it is open exclusively, its next owner could not open it.
+                   unnoticed. If it is open exclusively, nobody else could open it.
 around MQCONNX     ``Handle``: the binding's object that gets the handle is stored before the call. If nothing refers to the
                    ``Handle`` any longer, garbage collection backs out and disconnects. Otherwise the connection, with all its
                    open objects, could exist until the process ends.
@@ -83,7 +83,7 @@ class Turn:
 
     @property
     def was_interrupted(self) -> bool:
-        """Whether a call was interrupted, for use outside of a call. It takes longer than ``interrupted`` to read."""
+        """Whether a call was interrupted, for use outside of a call. Reading it takes longer than reading ``interrupted``."""
         inside = self._inside.get(_HERE)
         return self.interrupted or (inside is not None and (isinstance(inside, str) or not _is_running(inside)))
 

@@ -111,7 +111,7 @@ class Queue:
 
     @property
     def hobj(self) -> int:
-        """The object handle. An MQPMO that passes on the context of messages from this queue needs it."""
+        """The object handle. It is needed in an MQPMO that passes on the context of messages from this queue."""
         return self._opened[0]
 
     @property
@@ -175,7 +175,7 @@ class Queue:
         """Get a message. Returns data, MQMD and MQGMO; ``None`` if there is no message. ``md`` and ``gmo`` are not changed.
 
         If the message does not fit the buffer (2080), MQGET is repeated with a larger buffer. This is safe, because the first
-        MQGET has not consumed the message. Data is never truncated. Warnings with a reason code in ``accepted`` are no errors.
+        MQGET has not consumed the message. Data is never truncated. A warning whose reason code is in ``accepted`` is no error.
 
         Raises:
             MessageTooLong: the message is longer than the queue's ``max_message_length``.
@@ -237,7 +237,7 @@ class Queue:
     def browse_descriptors(
         self, md: bytearray, match_options: int = mq.MQMO_NONE, options: int = 0
     ) -> Iterator[tuple[bytes, bytes, int]]:
-        """Browse all messages that match ``md``, without data, as ``get_descriptor``. ``options``: additional MQGMO_*."""
+        """Browse all messages that match ``md``. Yields and raises as ``get_descriptor``. ``options``: additional MQGMO_*."""
         return _browsed(self.get_descriptor, md, options | _BROWSE | mq.MQGMO_ACCEPT_TRUNCATED_MSG, match_options)
 
     def get_beginning(self, md: bytearray, gmo: bytearray, most_bytes: int) -> tuple[bytes, bytes, int] | None:
@@ -270,8 +270,8 @@ class Queue:
     def close(self, options: int = mq.MQCO_NONE) -> None:
         """Close the queue with MQCLOSE. Do nothing if the queue is closed or the connection is gone.
 
-        An unfinished group is not an error. If the connection is lost during the call, the handle is gone, too. That is an error
-        only if the queue was to be deleted. Raises MQIError if MQCLOSE failed; the queue is then still open.
+        An unfinished group is not an error. If the connection is lost during the call, the handle is gone, too. Such a loss is an
+        error only if the queue was to be deleted. Raises MQIError if MQCLOSE failed; the queue is then still open.
         """
         if self._generation is None or not self._connection.usable:
             return

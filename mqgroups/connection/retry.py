@@ -1,7 +1,7 @@
 """Tenacity policies for retries: after which reason codes, for how long, and with which pauses.
 
 Only a whole unit of work, or a call outside a unit of work, is retried. A verb in the middle of a unit of work is never retried,
-because the queue manager may have backed out the messages before it.
+because the queue manager may have backed out the earlier messages.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Patience:
     """How long to retry. Pauses grow and have jitter, so that many waiting programs do not retry at the same moment.
 
     Attributes:
-        wait_s: give up after this time, in seconds; 0 tries once.
+        wait_s: how long to retry, in seconds; 0 means a single try.
         first_s, longest_s: the first and the longest pause between two tries, in seconds. Pauses between two MQCONNX are longer.
     """
 

@@ -52,11 +52,11 @@ class Shared(Own):
         return False
 
     def may_be_split(self, messages: int) -> bool:
-        """Return True only for 0 messages. After a message, the application's own puts and gets would be backed out, too."""
+        """Return True only for 0 messages, because splitting would also back out the application's own puts and gets."""
         return messages == 0
 
     def has_to_back_out(self, why: object, *, is_open: bool, is_others: bool) -> bool:
-        """As in ``Own``, but after an error also if no owner has the unit of work, because the application may have used it."""
+        """Return whether this owner has the unit of work, or nobody has it after an error (the application may have used it)."""
         return is_open or (why is not None and not is_others)
 
     def who_removes_records(self) -> str:

@@ -5,7 +5,7 @@ status record must be in it, too. Meanwhile the object's own ``commit``, ``backo
 Code that calls the binding's C functions directly cannot be refused, but is detected afterwards (``core.protocol.unit_begun``).
 
 An object cannot be wrapped twice at the same time. Each wrapped connection would know only its own producers and consumers. So
-the second would commit the messages of the first without their record.
+the second connection would commit the messages of the first without their record.
 """
 
 from __future__ import annotations

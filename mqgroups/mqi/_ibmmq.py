@@ -1,4 +1,4 @@
-"""The adapter for IBM's ibmmq. In its C module ``ibmmqc``, MQINQ takes a list of selectors, and a size for characters."""
+"""The adapter for IBM's ibmmq. MQINQ of its C module ``ibmmqc`` takes lists, and a buffer size for character values."""
 
 from __future__ import annotations
 

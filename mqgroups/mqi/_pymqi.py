@@ -1,4 +1,4 @@
-"""The adapter for pymqi. In its C module ``pymqe``, MQINQ takes one selector and returns one value.
+"""The adapter for pymqi. MQINQ of its C module ``pymqe`` takes one selector and returns one value.
 
 ``pymqe`` has no MQSTAT. This module calls MQSTAT in the MQ client library that ``pymqe`` is linked with, because that library
 knows the connection handle. The dynamic loader finds the function in the dependencies of ``pymqe``.

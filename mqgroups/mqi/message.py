@@ -60,8 +60,8 @@ class Message:
 
         Attributes:
             taken: the properties that were removed from the data; ``None`` if there were none.
-            is_plain: whether the message is known to be a whole message in the middle of a group that was never backed out.
-                Messages for which this is false may need a check.
+            is_plain: whether the message is known to be whole, to be in the middle of a group, and never to have been backed out.
+                If this is false, the message may need a check.
         """
         self.data = data
         self._md = md

@@ -85,7 +85,7 @@ class Header:
 
     @property
     def is_only_properties(self) -> bool:
-        """Whether all folders hold properties. A header without folders is the sender's own, so this is false, and it is kept."""
+        """Whether all folders hold properties. It is false for a header without folders, which is the sender's own and kept."""
         return len(self.properties) == len(self.folders) > 0
 
     def without_properties(self, describes: Describes) -> bytes:
