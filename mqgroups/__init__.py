@@ -17,21 +17,21 @@ The parts of the package, from the application downwards. Each line imports only
      workers/           several consumers or pipes at once, supervised       files/  groups as files       aio/  for asyncio
      queue_manager.py   connect, wrap: a connection that makes producers, consumers and pipes
      codecs.py          text and JSON as message data       progress.py  a progress bar
-     pipe.py            a consumer and a producer in the same units of work       batch/  groups put by many short-lived attempts
+     pipe.py            a consumer and a producer in the same units of work       batch/  groups from many short-lived attempts
      put/   puts a group                get/   gets a group
      operate/           operators' functions: show, repair, move
-     settings.py        settings, which check themselves          names.py  names of queues, owners and users
+     settings.py        settings and their checks                 names.py  names of queues, owners and users
      status/            units of work: messages + status record + MQCMIT or MQBACK, and the outcome of a commit
      connection/        calls the verbs, turns completion and reason codes into results or errors (errors.py), reconnects
      telemetry/         spans, metrics, log fields
      mqi/               structures, constants, and the C layer of pymqi or ibmmq
      core/              decides how to put or get the next message, when a unit of work ends, what a status record means.
-                        It has pure functions of values, and calls no other part.
+                        It has only pure functions, and uses no other part of the package.
      ═══════════════    the C MQI: of IBM MQ, or of mqembedded for development and tests
 
-One status record shows what is committed. It is in the same unit of work as the messages that it describes. After a crash, or
-after a commit without an answer, the package relies on that record alone. The record is on the status queue while its producer or
-consumer works, while a group is interrupted, and while there is a checkpoint. Otherwise the status queue is empty.
+One status record shows what a producer or consumer has committed. It is put in the same unit of work as the messages that it
+describes. After a crash, or a commit without an answer, the package relies only on that record. The status queue has the record
+while the producer or consumer works, while a group is interrupted, and while there is a checkpoint. Otherwise it is empty.
 
 ``mqgroups.operate`` has the operators' functions, ``mqgroups.errors`` has all errors.
 """

@@ -1,4 +1,4 @@
-"""The command ``mqgroups``, also as ``python -m mqgroups``. It needs the extra ``cli``, which applications do not need."""
+"""The command ``mqgroups``, also as ``python -m mqgroups``. Only this command needs the extra ``cli``."""
 
 from __future__ import annotations
 

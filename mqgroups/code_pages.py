@@ -4,13 +4,13 @@ Tests compare the tables here with the C library's. Not here: byte order marks a
 queue manager.
 
 Source: IBM's Character Data Representation Architecture. ``_NAMES`` has the pages that have another name in Python, ``_EBCDIC``
-has EBCDIC pages that Python lacks. The codec of any other CCSID is Python's ``cp<CCSID>``, so an application can add a page by
+has EBCDIC pages that Python lacks. The codec of any other CCSID is Python's ``cp<CCSID>``, so an application can add a page with
 ``codecs.register``. There are no tables for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388, 933, 1364, 937,
-1371), because each of these pages has about ten thousand characters, which follow no rule.
+1371), because each of these pages has about ten thousand characters in no regular order.
 
 The package ebcdic of PyPI could replace the tables. It is pure Python and maintained. But common pages would then depend on an
-optional package, which reads X'15' as a line feed, and lacks 1153 to 1158 and all double-byte pages. If an application imports
-that package, its other pages (290, 420, 833, 838, 1097) work here, too.
+optional package. It reads X'15' as a line feed, and lacks 1153 to 1158 and all double-byte pages. If an application
+imports ebcdic, the pages that only ebcdic has (290, 420, 833, 838, 1097) work here, too.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ _EBCDIC: dict[int, tuple[int | str, str]] = {
 def code_page(ccsid: int, *, little_endian: bool) -> codecs.CodecInfo | None:
     """Return Python's codec for a CCSID, or ``None`` if Python has none.
 
-    ``little_endian``: the byte order of UTF-16. It is the byte order of binary integers in MQMD.Encoding.
+    ``little_endian``: whether UTF-16 is little-endian, as the binary integers in MQMD.Encoding are.
     """
     if ccsid in UTF_16:
         return _python("utf-16-le" if little_endian else "utf-16-be")

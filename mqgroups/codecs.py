@@ -1,4 +1,4 @@
-"""Codecs, which make message data from an application's values, and values from message data.
+"""Codecs convert values of an application to message data, and message data to values.
 
     group.put(mqgroups.codecs.json.encode({"order": 815}))
     qmgr.group_consumer("ORDERS", name="SINK", codec=mqgroups.codecs.json)        message.value == {"order": 815}
@@ -15,7 +15,7 @@ from mqgroups.errors import MessageRefused, NotDecoded
 
 
 class Text:
-    """The codec for text: decodes data to ``str`` by the message's CCSID. ``group.put`` takes ``str`` without a codec."""
+    """The codec for text. It decodes data to ``str`` by the message's CCSID. Putting ``str`` needs no codec."""
 
     def decode(self, data: str | bytes) -> str:
         """Return ``str`` as it is, and ``bytes`` as UTF-8 without a byte order mark; raises NotDecoded if they are not UTF-8."""

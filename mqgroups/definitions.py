@@ -1,6 +1,6 @@
 """The MQSC files that come with this package: queues for development, and the least authorities of each role.
 
-An installed package has copies of the source's files (``docker/``).
+An installed package has copies of the files that are in ``docker/`` in the source tree.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@
      │   └─ MessageRefused          a payload, a property, a format or a CorrelId is not valid (also a ValueError)
      ├─ StatusError                 an operator must act: a status queue or a group is damaged; nothing was changed
      │   ├─ StatusQueueUnusable     the status queue is badly defined, or its record is damaged, gone or another owner's
-     │   ├─ QueueManagerChanged     a different queue manager than before answered, or got a message of a group
+     │   ├─ QueueManagerChanged     a different queue manager than before answered, or received a message of a group
      │   ├─ GroupPropertiesLost     the record of an interrupted group does not have its properties
      │   ├─ GroupIncomplete         a message of the group is not the next in sequence
      │   └─ RepairRefused           an operator's command would lose or double messages
@@ -34,8 +34,8 @@
              ├─ MessageTooLong      2010, 2030, 2031, 2218
              └─ OwnerActive         2042 on a status queue: the name is in use
 
-``because`` names the case in a word, for operators. ``clears_up`` says, for supervisors, whether to restart the program. All
-errors can be pickled and hold values, never handles. No error shows a payload or a password. After any error,
+``because`` names the case in a word, for operators. ``clears_up`` shows supervisors whether to restart the program. All errors
+can be pickled, because they hold values and no handles. No error shows a payload or a password. After any error,
 ``producer.group()`` or the consumer's next iteration can resume a group at its last commit. Remedies for reason codes are in
 ``mqi/reasons.py``.
 """
@@ -60,11 +60,11 @@ NEVER_CAME = (
 
 
 class MQGroupsError(Exception):
-    """The root of this package's errors. The text is always printable, although it may have names from other programs.
+    """The root of this package's errors. The text is always printable, even if it has names from other programs.
 
     Attributes:
-        because: the case, in a word, for logs, metrics and reports; empty for a class with one case.
-        clears_up: whether a later start of the program may succeed although nobody acts. Restart it automatically only then.
+        because: one word for the case, for logs, metrics and reports. It is empty for a class that has only one case.
+        clears_up: whether a later start can succeed although nobody corrects anything. Only then restart automatically.
     """
 
     because: str = ""
@@ -89,13 +89,13 @@ def _rebuild(cls: type[MQGroupsError], args: tuple[Any, ...], values: dict[str, 
 class Stopped(MQGroupsError):
     """``stop()`` was called in the middle of a group. This is not a failure.
 
-    All messages that were processed or put are committed. If the group has some of them, the next start of this name resumes it.
+    All messages that were processed or put are committed. An interrupted group is resumed at the next start of this name.
 
     Attributes:
         owner: role and name, such as ``"get ORDERS.SINK"``.
         queue: the queue of the group.
         group_id: the interrupted group; ``MQGI_NONE`` (24 zero bytes) if no group is interrupted.
-        msg_seq_number: the number of the last message that is committed whole; 0 if there is none.
+        msg_seq_number: the number of the last message of the group that is completely committed; 0 if there is none.
     """
 
     clears_up = True
@@ -125,7 +125,7 @@ class GroupUsage(ApplicationError):
 
 
 class ForeignSyncpoint(ApplicationError):
-    """Other code committed or backed out the unit of work, on the same connection.
+    """Other code committed or backed out the unit of work through the same connection.
 
     The rest of the unit of work is backed out. The group can be resumed at its last commit.
     """
@@ -140,18 +140,18 @@ class ForeignSyncpoint(ApplicationError):
 
 
 class MessageRefused(ApplicationError, ValueError):
-    """A payload, a property, a format name or a CorrelId is not valid. Nothing of the message was put."""
+    """A payload, a property, a format name or a CorrelId is not valid. No part of the message was put."""
 
 
 class NotDecoded(ApplicationError, ValueError):
-    """The data of a message is invalid. Codecs and ``message.text`` raise it, with a text that does not show the data.
+    """The data of a message is invalid. Codecs and ``message.text`` raise this error. Its text does not show the data.
 
     A consumer with a codec does not raise this error. It treats the message as poison, with the error's text as the reason.
     """
 
 
 class EmptyGroup(ApplicationError):
-    """A group was ended without a last message, because nothing was put, or nothing since the group was resumed."""
+    """A group was ended without a last message, because no message was put, or none after the group was resumed."""
 
 
 class StatusError(MQGroupsError):
@@ -159,7 +159,7 @@ class StatusError(MQGroupsError):
 
     Attributes:
         status_queue: the name of the status queue.
-        found, expected: the two values that the error's text compares; ``None`` if it compares none.
+        found, expected: the two values that the error's text compares; ``None`` if the text compares no values.
     """
 
     def __init__(self, message: str, *, status_queue: str, found: object = None, expected: object = None) -> None:
@@ -181,10 +181,10 @@ class StatusQueueUnusable(StatusError):
         because: ``"definition"``: the queue is missing and cannot be created, is of the wrong kind, or limits expiry.
             ``"corrupt"``: a message on it is not a status record, or is damaged. ``"version"``: another version of mqgroups wrote
             the record. ``"foreign"``: the record has another name, role, queue or queue manager than its reader, or another user
-            has put it. ``"hidden"``: there is only the record's anchor (a message beside it), because a unit of work hides the
-            record, or somebody removed it. ``"gone"``: somebody removed the record, although only its owner may do that.
+            has put it. ``"hidden"``: there is only an anchor (a message beside the record), because an open unit of work hides
+            the record, or somebody removed it. ``"gone"``: somebody other than the owner removed the record.
             ``"several"``: there is more than one record. ``"disagree"``: the two records of a pipe are not from the same commit.
-        field: the field that differs in a foreign record; ``user_identifier``, as in MQMD, for the user. Otherwise empty.
+        field: which field of a foreign record differs. It is ``user_identifier`` if the user differs, empty in other cases.
     """
 
     because: StatusProblem
@@ -205,11 +205,11 @@ class StatusQueueUnusable(StatusError):
 
 
 class QueueManagerChanged(StatusError):
-    """A different queue manager than before answered, or got a message of a group. Nothing of the unit of work is committed.
+    """A different queue manager than before answered, or received a message of a group. The unit of work is not committed.
 
     Attributes:
         because: ``"reconnected"``: the queue manager that answered after a lost connection does not have the status queue.
-            ``"split"``: a message went to another instance of a cluster queue than the group's first message.
+            ``"split"``: a message of a group went to another instance of a cluster queue than the first message.
         found, expected: the two queue managers.
     """
 
@@ -224,9 +224,9 @@ class RepairRefused(StatusError):
     """An operator's command was refused, because messages would be lost or doubled. Nothing was changed.
 
     Attributes:
-        because: the obstacle, which is a value of ``operate.rules.salvage.Obstacle`` (operators can override some of them), or
-            ``"owned"`` if another owner's record names the group.
-        owner: the owner whose record prevents the command; for a batch sink, batch and key. Otherwise empty.
+        because: the obstacle. It is ``"owned"`` if another owner's record names the group, or else a value of
+            ``operate.rules.salvage.Obstacle``. Operators can override some obstacles.
+        owner: the owner whose record prevents the command (for a batch sink: batch and key); empty if no record does.
     """
 
     def __init__(
@@ -238,9 +238,9 @@ class RepairRefused(StatusError):
 
 
 class GroupPropertiesLost(StatusError):
-    """An interrupted group was resumed, and its status record does not have the properties of its first message.
+    """A group was resumed whose status record does not have the properties of the group's first message.
 
-    The group can be resumed; only ``group.properties`` is not known.
+    The group can be continued; only ``group.properties`` is not known.
 
     Attributes:
         group_id: 24 bytes.
@@ -261,7 +261,7 @@ class GroupIncomplete(StatusError):
 
     Attributes:
         group_id: 24 bytes.
-        found, expected: message sequence numbers.
+        found, expected: the sequence number of the message that MQGET returned, and the expected sequence number.
     """
 
     def __init__(self, message: str, *, status_queue: str, group_id: bytes, found: object, expected: object) -> None:
@@ -287,7 +287,7 @@ class CcsidUnknown(EnvironmentFailure):
 
     Attributes:
         ccsid: the CCSID of the text.
-        queue, group_id, msg_seq_number: the message, if a consumer with a codec raised the error.
+        queue, group_id, msg_seq_number: these identify the message, if a consumer with a codec raised the error.
     """
 
     def __init__(self, ccsid: int, queue: str = "", group_id: bytes = b"", msg_seq_number: int = 0) -> None:
@@ -314,9 +314,9 @@ class GroupStalled(EnvironmentFailure):
 
     Attributes:
         queue, group_id: the queue, and the group.
-        msg_seq_number: the missing message.
+        msg_seq_number: the number of the missing message.
         waited_s: how long the consumer waited, in seconds.
-        offset: for a streamed message, the offset of the missing segment: the number of bytes delivered so far.
+        offset: how many bytes of a streamed message were delivered, which is the offset of the missing segment; otherwise 0.
     """
 
     def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, waited_s: float, offset: int = 0) -> None:
@@ -341,13 +341,13 @@ class GroupStalled(EnvironmentFailure):
 class OwnershipLost(EnvironmentFailure):
     """Another instance of the same name owns the status queue, or has owned it while this instance was disconnected.
 
-    This instance must stop. Nothing of its unit of work is committed. For a group of a batch, another attempt at the batch has
+    This instance must stop. Its unit of work is not committed. If the group belongs to a batch, another attempt at the batch has
     taken over the group.
 
     Attributes:
-        because: ``"taken-over"``; ``"another-attempt"``, for a group of a batch; ``"restored"``: the record is older than this
-            instance's last commit.
-        name: the name of the producer or consumer; for a batch sink, batch and key of the group.
+        because: ``"taken-over"`` by another instance, ``"another-attempt"`` at the batch, or ``"restored"``, which means that
+            the record is older than this instance's last commit.
+        name: the name of the producer or consumer. For a batch sink, it is batch and key of the group.
         status_queue: the queue with the record that shows the new owner.
         found: owner and epoch of that record; empty and 0 if there is no record.
         expected: owner and epoch of this instance.
@@ -380,7 +380,7 @@ class MessagesTaken(EnvironmentFailure):
     The application has processed these messages, but has not committed them. So the other consumer processes them, too.
 
     Attributes:
-        queue, group_id, msg_seq_number: the first of these messages.
+        queue, group_id, msg_seq_number: these identify the first of the messages.
     """
 
     clears_up = True
@@ -404,8 +404,8 @@ class GroupAbandoned(EnvironmentFailure):
     Attributes:
         queue, group_id: the queue, and the group.
         messages: the number of messages in the group.
-        result: the number that the producer gave.
-        reason: the producer's text; empty if it gave none, or if the queue manager does not deliver the property.
+        result: the number that the producer gave as the result.
+        reason: the producer's text about the cause; empty if there is no text, or the queue manager does not deliver it.
         key: ``group.key``.
     """
 
@@ -431,10 +431,10 @@ class PoisonMessage(EnvironmentFailure):
     """A message cannot be decoded, or has reached BOTHRESH and failed even when it was processed alone. It stays on the queue.
 
     Attributes:
-        queue, group_id, msg_seq_number: the message.
-        backout_count, threshold: how often it was backed out, and BOTHRESH of the queue; 0 if backout counts are ignored.
+        queue, group_id, msg_seq_number: these identify the message.
+        backout_count, threshold: the message's backout count, and the queue's BOTHRESH; 0 if backout counts are ignored.
         reason: why the message cannot be decoded; empty if it fails when it is processed.
-        loop_left: whether the application left the loop over the group early. Then it is not certain that the message fails.
+        loop_left: whether the application left the loop over the group early. If so, perhaps processing does not fail.
     """
 
     def __init__(
@@ -473,14 +473,14 @@ class PoisonMessage(EnvironmentFailure):
 class GroupQuarantined(EnvironmentFailure):
     """A message of a group is poison, or did not arrive. The rest of the group was moved to the backout queue.
 
-    The messages before it are processed and committed. Iterate over the consumer again for the next group.
+    The earlier messages of the group are processed and committed. Iterate over the consumer again for the next group.
 
     Attributes:
         queue, group_id: the queue, and the group.
         msg_seq_number: the number of the first message that was moved, or of the missing message.
         backout_queue: the queue that has the messages now.
-        reason: why the first message cannot be decoded, or that it did not arrive; empty if it fails when it is processed, or
-            if the reason is not known after a restart.
+        reason: why the poison message cannot be decoded, or that the missing message did not arrive. It is empty if the poison
+            message fails when it is processed, or if the reason is not known after a restart.
     """
 
     clears_up = True
@@ -495,7 +495,7 @@ class GroupQuarantined(EnvironmentFailure):
         *,
         waited_s: float | None = None,
     ) -> None:
-        """``waited_s``: how many seconds the consumer waited for a missing message."""
+        """``waited_s``: how many seconds the consumer waited for a missing message; ``None`` for poison."""
         how = f"cannot be decoded ({brief(reason)})" if reason else "fails whenever it is processed"
         rest, causes = f"from message {msg_seq_number} on", ""
         if waited_s is not None:
@@ -521,9 +521,9 @@ class MQIError(EnvironmentFailure):
         comp, reason: completion code and reason code.
         reason_name: the reason's ``MQRC_`` name.
         context: further facts, such as the last committed message of the group; may be empty.
-        is_final: whether this error ends all retries, because a function of the application raised it, or a retry failed with it.
+        is_final: whether this error is not retried, because a function of the application raised it, or all retries are over.
         while_reconnecting: whether reconnecting failed with this error. Reconnecting is retried for any reason code, because the
-            same arguments have worked before, and a failover gives many reason codes for a while.
+            same arguments have worked before, and MQ returns many different reason codes during a failover.
     """
 
     remedy = ""
@@ -580,10 +580,10 @@ class QueueMissing(MQIError):
 
 
 class QueueUnavailable(MQIError):
-    """Messages cannot be put to or got from the queue for now, and the time to wait is over. Start again later.
+    """MQPUT or MQGET has not been possible on the queue within the time to wait. Start the program again later.
 
-    The queue or its storage stayed full (2053, 2056, 2192) for ``full_wait_s``; puts or gets are inhibited (2051, 2016); or its
-    handles were lost repeatedly (2019, 2041, 2052) for ``reconnect_wait_s``.
+    The queue or its storage stayed full (2053, 2056, 2192) for ``full_wait_s``, puts or gets are inhibited (2051, 2016), or the
+    queue's handles were lost repeatedly (2019, 2041, 2052) for ``reconnect_wait_s``.
     """
 
 

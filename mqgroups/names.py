@@ -12,7 +12,7 @@ from mqgroups.setting import check_text
 
 
 def checked_role(role: RoleName) -> Role:
-    """Return an owner's role; raises ConfigurationError if ``role`` is not a role's name."""
+    """Return the role with this name; raises ConfigurationError if there is no such role."""
     problem = modes.problem("role", role, RoleName)
     if problem is not None:
         raise ConfigurationError(problem)
@@ -20,12 +20,12 @@ def checked_role(role: RoleName) -> Role:
 
 
 def checked_name(name: str) -> str:
-    """Return an owner's name; raises ConfigurationError if it cannot be part of a queue name."""
+    """Return ``name``; raises ConfigurationError if it cannot be part of a queue name."""
     return _checked("name", name, "a name", MAX_NAME_LENGTH)
 
 
 def checked_queue_name(what: str, name: str) -> str:
-    """Return a queue name; raises ConfigurationError if MQ does not accept it. ``what`` is the setting's name."""
+    """Return ``name``; raises ConfigurationError if MQ does not accept it as a queue name. ``what`` is the setting's name."""
     return _checked(what, name, "a queue name", MAX_QUEUE_NAME_LENGTH)
 
 
@@ -40,7 +40,7 @@ def checked_user(what: str, user: str) -> str:
 
 
 def status_queue_name(role: Role, name: str, given: str | None = None) -> str:
-    """Return the name of an owner's status queue: ``given``, checked, or ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``."""
+    """Return a status queue's name: ``given`` (checked), or by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``."""
     if given is not None:
         return checked_queue_name("status_queue", given)
     return f"MQGROUPS.{role.value.upper()}.{name}"

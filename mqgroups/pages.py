@@ -1,14 +1,14 @@
-"""An HTTP server for pages that probes, Prometheus and browsers read.
+"""An HTTP server of pages for probes, Prometheus and browsers.
 
 A client that sends half a request occupies a thread and a file descriptor of this process. So the server closes silent
-connections. If there are too many, it closes the oldest one, because refusing the newest one would keep probes out.
+connections. If there are too many connections, it closes the oldest one. If it refused new ones, probes would get no answer.
 
 DNS rebinding: the host name of a web site can resolve to the address of this server, and a browser then lets that site read the
 pages here. So the server answers only if the Host header has an IP address, this machine's name, or a name in
 MQGROUPS_HTTP_NAMES, such as a proxy's. It accepts names without a dot, because only local hosts, such as containers, have them.
 
-This module writes the metrics itself, because they are a few lines without escapes, and prometheus_client exports only its own
-registry.
+This module writes the metrics without prometheus_client, because they are a few lines without escapes, and that package exports
+only its own registry.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def metrics_page(figures: Iterable[Figure]) -> Page:
 
 
 def is_own(host: str, names: Collection[str]) -> bool:
-    """Whether a ``Host`` header is an IP address, a name without a dot, or one of ``names``. Browsers always send it."""
+    """Return whether ``host`` is an IP address, has no dot, or is one of ``names``. Browsers always send the ``Host`` header."""
     asked = _HOST.fullmatch(host.strip().lower())
     if asked is None:
         return False
@@ -77,10 +77,10 @@ def is_own(host: str, names: Collection[str]) -> bool:
 
 
 class Pages:
-    """A server that answers requests, in a thread, during its ``with`` block."""
+    """A server that answers requests in a thread while its ``with`` block runs."""
 
     def __init__(self, address: tuple[str, int], pages: Mapping[str, Callable[[], Page]]) -> None:
-        """Bind host and port; raises OSError if that fails. ``pages``: for each path, the function that makes the page."""
+        """Bind host and port; raises OSError if that fails. ``pages`` has a function for each path, which makes the page."""
         self._server = _Server(address, pages)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
@@ -116,7 +116,7 @@ class _Server(ThreadingHTTPServer):
             raise
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Begin to serve a connection. If there are too many connections, end the oldest one, and thus its thread."""
+        """Begin to serve a connection. If there are too many connections, end the oldest connection and its thread."""
         with self._lock:
             self._connections[request] = None
             if len(self._connections) > _MOST_CONNECTIONS:
@@ -127,13 +127,13 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def shutdown_request(self, request: Any) -> None:
-        """End a connection, under the lock, because its file descriptor may belong to another file afterwards."""
+        """End a connection while holding the lock, because another file may have the same descriptor afterwards."""
         with self._lock:
             self._connections.pop(request, None)
             super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Log only at DEBUG, because clients could fill the log."""
+        """Log the error only at DEBUG, because clients that cause errors could fill the log."""
         _log.debug("the request of %s on %s failed", client_address, request, exc_info=True)
 
 

@@ -1,19 +1,19 @@
-"""GroupPipe: gets groups from one queue and puts groups to another in the same units of work, exactly once from end to end.
+"""A pipe gets groups from a queue and puts groups to another in the same units of work, exactly once from end to end.
 
     with qmgr.group_pipe("ORDERS", "INVOICES", name="invoicing", commit_every=100) as pipe:
-        for orders, invoices in pipe:            # a group in, a group out
+        for orders, invoices in pipe:            # an incoming and an outgoing group
             for order in orders:
                 invoices.put(invoice(order.data))
 
-The incoming side decides when to commit, by the number of incoming messages. Messages that the application puts wait in memory
-until then. The commit includes these messages, the messages that they were made from, and the status records of both sides. So
-the pipe can redo a whole unit of work without the application.
+The number of incoming messages decides when the pipe commits. Until then, messages that the application puts wait in memory. The
+commit includes these messages, the messages that they were made from, and the status records of both sides. So the pipe can redo
+a whole unit of work without the application.
 
-Each side owns a name. Both sides claim their names in one unit of work. If one side loses its name, the other side does, too.
+Each side owns a name. Both sides claim their names in one unit of work. If one side loses its name, so does the other side.
 
-The outgoing group ends when the incoming group ends. The application may put nothing for the last messages of an incoming group,
-after earlier outgoing messages were committed. Then an empty message ends the outgoing group. If nothing is put for an incoming
-group, there is no outgoing group. If an incoming group is abandoned or quarantined, the outgoing group is abandoned.
+The outgoing group ends when the incoming group ends. If the application puts nothing for the last messages of an incoming group,
+although earlier outgoing messages were committed, an empty message ends the outgoing group. If it puts nothing for a whole
+incoming group, there is no outgoing group. If an incoming group is abandoned or quarantined, the outgoing group is abandoned.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _STATUS_MESSAGES = 2 * (1 + MOST_SEGMENTS) + 1
 
 
 def with_room(every: Every, max_uncommitted_msgs: int) -> Every:
-    """Return ``every``, limited to half of MAXUMSGS for the messages that a pipe gets. The other half is for messages it puts."""
+    """Return ``every`` with at most half of MAXUMSGS as the limit of messages to get. The other half is for the pipe's puts."""
     room = max(1, max_uncommitted_msgs // 2 - _STATUS_MESSAGES)
     return replace(every, messages=min(every.messages or room, room))
 
@@ -81,8 +81,8 @@ class PipedGroup:
         same values.
 
         Raises:
-            GroupUsage: a message is put already, perhaps before a restart, and the group has other properties; or the pipe has
-                continued with another group, or is closed.
+            GroupUsage: the group has other properties, and a message of it is put already, perhaps before a restart. Or the
+                pipe has continued with another group, or is closed.
             MessageRefused: as for ``GroupProducer.group``.
         """
         self._output.set_properties(self, group_properties(name or self._output.inherited_name, properties))
@@ -137,7 +137,7 @@ class PipeOutput:
         return passed_on(incoming.name) if incoming is not None else ""
 
     def set_properties(self, group: PipedGroup, properties: Mapping[str, PropertyValue]) -> None:
-        """Set the properties of ``group``; raises GroupUsage if it is not the current group, or has other properties already."""
+        """Set the properties of the current group; raises GroupUsage for another group, or if it is too late."""
         with self.getter.connection.turn:
             self._check_current(group)
             if not self.putter.owner.committed.at_start:
@@ -147,7 +147,7 @@ class PipeOutput:
             self._properties = properties
 
     def with_properties(self, message: Mapping[str, PropertyValue] | None) -> Mapping[str, PropertyValue] | None:
-        """Return the properties of the next message. The first message of a group also has the group's properties."""
+        """Return the properties of the next message. In a group's first message, the group's properties are added."""
         is_first = self._properties and not self._waiting and self.putter.owner.committed.at_start
         return with_group_properties(self._properties, message) if is_first else message
 
@@ -173,7 +173,7 @@ class PipeOutput:
     def put_all(self, *, ended: bool, failed_with: int | None) -> tuple[dict[Owner, PendingCommit], Outgoing]:
         """Put the messages that the application has made in this unit of work. The getter commits them.
 
-        Return the commit that is pending for the putter, if any, and the outgoing position after it, for the getter's record.
+        Returns the putter's pending commit, if there is one, and the outgoing position after it for the getter's record.
 
         Args:
             ended: whether the incoming group ends with this unit of work.
@@ -208,7 +208,7 @@ class PipeOutput:
 
 
 class GroupPipe:
-    """A consumer and a producer that share a unit of work. Made by ``QueueManager.group_pipe``."""
+    """A consumer and a producer that share a unit of work. ``QueueManager.group_pipe`` makes it."""
 
     def __init__(self, connection: Connection, incoming: Consuming, outgoing: Producing) -> None:
         with connection.turn:
@@ -247,7 +247,7 @@ class GroupPipe:
         return Iteration(self._getter.connection.turn, self._next_pair)
 
     def stop(self) -> None:
-        """End the iteration at the next safe place, as ``GroupConsumer.stop`` does. Messages put by then are committed, too."""
+        """End the iteration at the next safe place, as ``GroupConsumer.stop`` does. Messages that were put are committed."""
         self._getter.work.stopping = True
 
     @property
@@ -256,7 +256,7 @@ class GroupPipe:
         return self._getter.work.stopping
 
     def close(self) -> None:
-        """Back out what is not committed, remove the records if no group is interrupted, and close. Idempotent."""
+        """Back out uncommitted work, remove the status records if no group is interrupted, and close. Idempotent."""
         with self._getter.connection.turn:
             self._close(finish=True)
 

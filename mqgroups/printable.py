@@ -1,10 +1,10 @@
 """Shows texts from other programs, and half-made objects, safely in terminals, logs, files and tracebacks.
 
-A text from a message, a record or a server may have a line end, which could forge a line of a log, or an escape character, which
-controls the terminal. And it may be a megabyte long. Data for programs (attributes, JSON) keeps the text as it is.
+A text from a message, a record or a server can have a line end, which could forge a line of a log, or an escape character, which
+controls the terminal. The text can be a megabyte long. Data for programs (attributes, JSON) has the unchanged text.
 
-If a constructor fails, the half-made object is ``self`` in the frames of the traceback. A program that shows the local variables
-of these frames calls ``__repr__`` of that object. An error in ``__repr__`` would hide the constructor's error.
+If a constructor fails, the half-made object is ``self`` in frames of the traceback. A tool that shows the local variables of the
+frames calls ``__repr__`` of this object. An error in ``__repr__`` would hide the constructor's error.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def printable(text: str) -> str:
 
 
 def brief(text: str, most: int = LONGEST) -> str:
-    """Return the beginning of a text, printable, with ``...`` at its end if it was longer."""
+    """Return the printable beginning of a text. If the text is longer than ``most``, ``...`` replaces the rest."""
     return printable(text if len(text) <= most else f"{text[: most - 3]}...")
 
 
 class OneLine(logging.Formatter):
-    """A formatter that writes a log record as one line. It indents a traceback, so that no line of it looks like a record."""
+    """A formatter that writes a log record as one line. It indents a traceback, whose lines then do not look like records."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name is logging's
         """Return the record as ``Formatter`` does, without control characters."""
@@ -44,7 +44,7 @@ class OneLine(logging.Formatter):
 
 
 def even_half_made(shown: Callable[[_T], str]) -> Callable[[_T], str]:
-    """Decorate a ``__repr__``. If an attribute of the object does not exist yet, the result has only the name of the class."""
+    """Decorate a ``__repr__``. If the object does not have all attributes yet, the result has only the class's name."""
 
     @wraps(shown)
     def show(self: _T) -> str:

@@ -1,4 +1,4 @@
-"""A progress bar for programs at a terminal, as a function for ``on_progress``.
+"""A progress bar for programs at a terminal. It is used as ``on_progress``.
 
     with mqgroups.ProgressBar(total=len(rows)) as bar:
         with qmgr.group_producer("ORDERS", name="ORDERS.LOADER", on_progress=bar) as producer:
@@ -67,7 +67,7 @@ class ProgressBar:
             bars.stop()
 
     def __call__(self, progress: Progress) -> None:
-        """Draw how much is committed. Pass this object as ``on_progress=`` of a producer, consumer or pipe."""
+        """Draw how much is committed. Pass this object itself as ``on_progress=`` of a producer, consumer or pipe."""
         bars, owner = self._bars, (progress.role, progress.name)
         if bars is None:
             return

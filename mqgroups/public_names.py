@@ -1,6 +1,6 @@
 """Sets ``__module__`` of classes and functions to the module from which applications import them.
 
-Tracebacks, help() and pickles show that module. The module that defines a class can then change.
+Tracebacks, help() and pickles show that module. So a later version can define a class in another module.
 """
 
 from __future__ import annotations

@@ -34,20 +34,20 @@ _open: weakref.WeakValueDictionary[int, QueueManager] = weakref.WeakValueDiction
 
 
 class QueueManager(ConnectionHolder, WithBlock):
-    """A connected queue manager. Leaving its ``with`` block backs out what is not committed, and disconnects.
+    """A connected queue manager. The end of its ``with`` block backs out uncommitted work, and disconnects.
 
-    A connection has one unit of work, and only one thread at a time can use it. Producers and consumers that work at the same
-    time need a connection each.
+    A connection has one unit of work, and only one thread at a time can use the connection. Producers and consumers that work
+    at the same time need a connection each.
     """
 
     def __init__(self, connection: Connection, leave: Callable[[], None] | None = None) -> None:
-        """Take over ``connection``; ``leave`` is called when this queue manager is closed."""
+        """Take over ``connection``. ``close`` calls ``leave``."""
         super().__init__(connection)
         self._leave = leave
         _open[id(self)] = self
 
     def close(self) -> None:
-        """Back out what is not committed, and disconnect if this package made the connection. Idempotent."""
+        """Back out uncommitted work, and disconnect if this package made the connection. Idempotent."""
         try:
             self._connection.close()
         finally:
@@ -98,7 +98,7 @@ class QueueManager(ConnectionHolder, WithBlock):
     @told_briefly
     @method_of(Piping)
     def group_pipe(self, settings: Piping) -> GroupPipe:
-        """Return a pipe that gets groups from ``source`` and puts groups made from them to ``target``, exactly once.
+        """Return a pipe. It gets groups from ``source``, and puts the application's groups to ``target``, exactly once.
 
         A pipe is a consumer and a producer with the same name and a common unit of work.
 
@@ -155,11 +155,11 @@ def wrap(
     * Close producers and consumers before the wrapped object is garbage-collected. With ``disconnect_on_exit=True``, the
       bindings' default, that object then calls MQDISC, which commits.
     * Messages that the application itself puts or gets in syncpoint on this connection are in the same unit of work. They are
-      committed and backed out with the group's messages. If such a message belongs to a message of the group, put or get it
-      after the call of ``group.put``, or before that call if it has ``last=``.
+      committed and backed out with the group's messages. If such a message must be committed with a certain message of the
+      group, put or get it after the call of ``group.put``. If that call has ``last=``, put or get it before the call.
 
     While the unit of work has messages of a group, the wrapped object's ``commit``, ``backout``, ``begin`` and ``disconnect`` are
-    refused (``GroupUsage``). If other code ends the unit of work in another way, this package detects it (``ForeignSyncpoint``,
+    refused (``GroupUsage``). If other code ends the unit of work in another way, this package notices (``ForeignSyncpoint``,
     ``StatusQueueUnusable``).
 
     Args:
@@ -167,7 +167,7 @@ def wrap(
 
     Raises:
         ConfigurationError: ``q_mgr`` is not an object of these classes, or is not connected.
-        GroupUsage: ``q_mgr`` is wrapped already, and the result of that call is not closed.
+        GroupUsage: ``q_mgr`` is wrapped already, and the earlier result is not closed.
     """
     checked_hook("sleep", sleep)
     _close_what_was_left()
@@ -181,7 +181,7 @@ def wrap(
 def _close_what_was_left() -> None:
     """Close connections that are still open after their ``with`` block, because an interruption has prevented ``close``.
 
-    The application may still hold such a connection, or a producer on it. The producer's status queue is then still open.
+    The application may still refer to such a connection or its producers, whose status queues are then still open.
     """
     for reference in _open.valuerefs():
         q_mgr = reference()

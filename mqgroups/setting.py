@@ -1,4 +1,4 @@
-"""Settings: frozen dataclasses. A field defines meaning, allowed values and default of a setting in one place.
+"""Settings are frozen dataclasses. A field defines meaning, allowed values and default of a setting in one place.
 
     @dataclass(frozen=True, kw_only=True)
     class Putting(Settings):
@@ -10,12 +10,12 @@
 
         priority: Annotated[int | None, Whole(0, 9)] = None
 
-These fields define the checks of an object (``Settings``), signature and help of the function that takes the settings
-(``method_of``, ``function_of``), options of commands (``cli.options``), and the tables of the reference (``table``).
+The fields define the checks of an object (``Settings``), the signature and help of the function that takes the settings
+(``method_of``, ``function_of``), the options of commands (``cli.options``), and the tables of the reference (``table``).
 
-A function in a field's annotation is its check. It gets the field's name and value, if that is not ``None``, and raises
-ConfigurationError. If there is no function, the check follows from the type: ``bool``, ``float`` (seconds), ``str``, an enum, or
-the words of a ``Literal``. The other parts of an annotation are for other modules (``Field.notes``).
+A function in a field's annotation checks the field. If the value is not ``None``, the function gets the field's name and value,
+and may raise ConfigurationError. If there is no function, the type determines the check: ``bool``, ``float`` (seconds), ``str``,
+an enum, or the words of a ``Literal``. The other parts of an annotation are for other modules (``Field.notes``).
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ class Field:
 
     Attributes:
         kind: the type.
-        check: raises ConfigurationError for a value that is not allowed.
+        check: the function that raises ConfigurationError for a value that is not allowed.
         default: ``inspect.Parameter.empty`` if there is none.
-        positional: whether an argument for it can be given without the name.
-        help: sentences. The first sentence alone is the help of a command's option.
+        positional: whether a call can pass the value without the setting's name.
+        help: the description. Its first sentence alone is the help of a command's option.
         notes: the parts of the annotation that are not functions.
     """
 
@@ -78,7 +78,7 @@ class Field:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The allowed words if the type is a ``Literal``, else empty."""
+        """The allowed words if the type is a ``Literal``; empty for other types."""
         return tuple(get_args(self.kind)) if get_origin(self.kind) is Literal else ()
 
     @property
@@ -93,7 +93,7 @@ class Field:
 
 
 class Settings:
-    """The base of settings. A new object checks each setting alone, and then the settings that depend on each other."""
+    """The base of settings. A new object checks each setting, and then combinations of settings."""
 
     def __post_init__(self) -> None:
         for each in settings_of(type(self)):
@@ -123,7 +123,7 @@ def _settings_of(cls: Any) -> tuple[Field, ...]:
 
 
 def _helps(cls: type) -> dict[str, str]:
-    """Return the sentences about each attribute in the docstrings of a class and its bases."""
+    """Return the description of each attribute, from the docstrings of a class and its bases."""
     found: dict[str, str] = {}
     for each in reversed(cls.__mro__):
         _, _, attributes = inspect.cleandoc(each.__doc__ or "").partition("\nAttributes:\n")
@@ -180,7 +180,7 @@ def _taking(cls: type[Settings], made_of: Callable[..., Any], *before: str) -> A
 
 
 def table(*classes: tuple[str, type[Settings]]) -> str:
-    """Return a Markdown table of all settings of ``classes``, which are pairs of a name for the table and a class."""
+    """Return a Markdown table of all settings of ``classes``. Each pair has a name for the table, and a class."""
     found: dict[str, tuple[Field, list[str]]] = {}
     for words, cls in classes:
         for each in settings_of(cls):
@@ -207,7 +207,7 @@ def _alternatives(kind: Any) -> tuple[Any, ...]:
 
 
 def _check_of(kind: Any) -> _Check:
-    """Return the check that follows from a type."""
+    """Return the function that checks values of the type ``kind``."""
     only = [each for each in _alternatives(kind) if each is not type(None)]
     if get_origin(kind) is Literal:
         return lambda name, value: _refuse(modes.problem(name, value, kind))
@@ -232,13 +232,13 @@ def check_text(what: str, value: object) -> None:
 
 
 def check_collection(what: str, value: object, of: str = "names") -> None:
-    """Raise ConfigurationError if ``value`` is not a collection. A str is refused, too, as a collection of characters."""
+    """Raise ConfigurationError if ``value`` is not a collection. A str is refused, although it is a collection, too."""
     if isinstance(value, str) or not isinstance(value, Collection):
         raise ConfigurationError(f"{what} must be a collection of {of}, got {value!r}")
 
 
 def check_flag(what: str, value: object) -> None:
-    """Raise ConfigurationError if ``value`` is not True or False. The text ``"false"`` is refused, too."""
+    """Raise ConfigurationError if ``value`` is neither True nor False. The text ``"false"`` is refused, too."""
     if not isinstance(value, bool):
         raise ConfigurationError(f"{what} must be True or False, got {value!r}")
 
@@ -269,7 +269,7 @@ class Whole:
 
     @property
     def words(self) -> str:
-        """The accepted numbers, for a sentence."""
+        """The text for the accepted numbers in an error."""
         return f"at least {self.least}" if self.most == sys.maxsize else f"{self.least} to {self.most}"
 
     def __call__(self, what: str, value: object) -> None:

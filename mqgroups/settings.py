@@ -1,6 +1,6 @@
 """Settings of connections, producers, consumers and pipes. Each setting is defined once, as a field (``setting.py``).
 
-Not here: which names queues and owners can have (``names.py``).
+Not here: the checks of names of queues and owners (``names.py``).
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ SEGMENT_BYTES = 1_048_576
 class Codec(Protocol):
     """An object that ``codec=`` accepts. It makes values from message data.
 
-    Data of format MQSTR is a ``str``, decoded by the message's CCSID. All other data is ``bytes``. Text in a CCSID without a
-    code page never gets to a codec (``errors.CcsidUnknown``).
+    A codec gets data of format MQSTR as ``str``, decoded by the message's CCSID. It gets all other data as ``bytes``. It never
+    gets text in a CCSID without a code page (``errors.CcsidUnknown``).
     """
 
     def decode(self, data: Any, /) -> Any:
-        """Return the value. A ValueError means that the data is invalid. Its text is shown only for an ``errors.NotDecoded``."""
+        """Return the value; raise a ValueError for invalid data. Only the text of an ``errors.NotDecoded`` is shown."""
 
 
 def _check_every(_what: str, value: int | Every) -> None:
@@ -53,7 +53,7 @@ def _check_every(_what: str, value: int | Every) -> None:
 
 
 def every(commit_every: int | Every) -> Every:
-    """Return ``commit_every`` as an ``Every``. A number counts messages; the unit of work then also ends after a minute.
+    """Return ``commit_every`` as an ``Every``. If it is a number of messages, a unit of work also ends after a minute.
 
     Raises:
         ConfigurationError: ``commit_every`` is neither an ``Every`` nor a positive whole number.
@@ -97,7 +97,7 @@ Priority = Annotated[int | None, Whole(0, 9)]
 
 @dataclass(frozen=True, kw_only=True)
 class Owning(Settings):
-    """Settings of every producer, consumer and pipe, each of which owns a name.
+    """Settings of producers, consumers and pipes. Each of these owns a name.
 
     Attributes:
         name: the identity that survives a crash: 1 to 35 characters of A-Z a-z 0-9 ./_%. Only one process at a time can use a
@@ -216,7 +216,7 @@ class Getting(Owning):
 
 @dataclass(frozen=True, kw_only=True)
 class OfOneQueue(Owning):
-    """Settings of a producer or consumer, which works at one queue.
+    """Settings of a producer or consumer. Both work with one queue.
 
     Attributes:
         queue: the queue. A producer puts to a local, alias, remote or cluster queue. A consumer gets from a local queue, from an
@@ -236,7 +236,7 @@ class OfOneQueue(Owning):
         return status_queue_name(self.role, self.name, self.status_queue)
 
     def open_status_queue(self, connection: Connection) -> StatusQueue:
-        """Open the status queue, which is created if it does not exist. Raises as ``StatusQueue``."""
+        """Open the status queue. If it does not exist, create it first. Raises as ``StatusQueue``."""
         # Imported here, because a connection needs settings without a status queue.
         from mqgroups.status.queue import StatusQueue
 
@@ -251,7 +251,7 @@ class OfOneQueue(Owning):
 
     @property
     def hooks(self) -> Hooks:
-        """The application's functions that are called after recovery and progress."""
+        """The application's functions to call after a recovery and after progress."""
         return Hooks(self.on_resume, self.on_in_doubt, self.on_progress)
 
     def check_together(self) -> None:
@@ -350,7 +350,7 @@ class Piping(Putting, Getting):
             )
 
     def sides(self, every: Every) -> tuple[Consuming, Producing]:
-        """Return the settings of the pipe's consumer, which has the hooks, and of its producer."""
+        """Return the consumer's settings, which include the hooks, and the producer's settings."""
         given = {each.name: getattr(self, each.name) for each in settings_of(Piping)} | {"commit_every": every}
         without_hooks = {name: value for name, value in given.items() if not name.startswith("on_")}
         return (

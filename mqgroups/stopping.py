@@ -10,7 +10,7 @@
     print(stopping.signal)        # SIGTERM, SIGINT, or None
 
 A signal handler may run in the middle of a call of this package. So the handler only calls ``stop()``, which sets a flag. The
-call notices the flag at its next safe place, which ``put/`` and ``get/`` decide.
+interrupted call notices the flag at the next place where it can stop safely. ``put/`` and ``get/`` decide on these places.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Stoppable(Protocol):
     """An object that can be stopped: a producer, a consumer, a pipe, or workers."""
 
     def stop(self) -> None:
-        """Request the end. Signal handlers call this method, so it takes no lock, and makes no call on a connection."""
+        """Request the end. Signal handlers call this method. So it takes no lock, and does not use the connection."""
 
 
 class StopOnSignals:
@@ -85,9 +85,9 @@ def stop_on_signals(*owners: Stoppable, signals: Sequence[signal.Signals] = _SIG
 
     Its attribute ``signal`` is the signal that has come, or ``None``.
 
-    A ``Stopped`` error ends the block, and the program continues after it. So put into the block what must not happen after a
-    stop, such as renaming the input or forgetting a checkpoint. A second signal has the effect that it had before the block:
-    SIGTERM ends the process, SIGINT raises KeyboardInterrupt. In both cases the group can be resumed.
+    A ``Stopped`` error ends the block, and the program continues after the block. So write actions that must not follow a stop
+    into the block, such as renaming the input or forgetting a checkpoint. A second signal has the effect that it had before the
+    block: SIGTERM ends the process, SIGINT raises KeyboardInterrupt. In both cases the group can be resumed.
 
     Args:
         owners: producers, consumers, pipes and workers. They may work in other threads.

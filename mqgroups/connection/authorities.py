@@ -1,4 +1,4 @@
-"""Names the authorities that a user needs for a call that was refused with 2035, as SET AUTHREC commands.
+"""Writes the SET AUTHREC commands that give a user the authorities for a call that was refused with 2035.
 
 Source: IBM MQ, topics "Authorizations for MQI calls", "SET AUTHREC on Multiplatforms".
 """
@@ -22,9 +22,9 @@ _FOR_OPTIONS = {
 
 
 def to_open(queue: str, options: int, *, makes: str = "") -> str:
-    """Return the authorities for opening a queue with these MQOO_* options.
+    """Return a text about the authorities that a user needs to open a queue with these MQOO_* options.
 
-    ``makes``: if ``queue`` is a model queue, the name of the dynamic queue that MQOPEN creates from it.
+    ``makes``: the name of the dynamic queue that MQOPEN creates, if ``queue`` is a model queue.
     """
     named = [names for bit, names in _FOR_OPTIONS.items() if options & bit]
     own = sorted({authority for _, authority in named})
@@ -40,12 +40,12 @@ def to_open(queue: str, options: int, *, makes: str = "") -> str:
 
 
 def to_delete(queue: str) -> str:
-    """Return the authority for deleting a queue with MQCLOSE."""
+    """Return a text about the authority that a user needs to delete a queue with MQCLOSE."""
     return f"Deleting it needs DLT: {_line('QUEUE', queue, ['DLT'])}"
 
 
 def to_connect(channel: str | None) -> str:
-    """Return what can refuse an MQCONNX, and its message in the log (IBM MQ, "Resolving CHLAUTH access issues").
+    """Return a text about possible causes of a refused MQCONNX (IBM MQ, "Resolving CHLAUTH access issues").
 
     ``channel``: the channel that the application named, if any.
     """
@@ -58,7 +58,7 @@ def to_connect(channel: str | None) -> str:
 
 
 def to_inquire_q_mgr() -> str:
-    """Return the authority for inquiring the queue manager's name."""
+    """Return a text about the authority that a user needs to inquire the queue manager's attributes."""
     return f"The user lacks INQ: {_line('QMGR', '', ['INQ'])}"
 
 

@@ -1,4 +1,4 @@
-"""Makes a connection of this package's own with MQCONNX, and retries while the queue manager is not available."""
+"""Connects to a queue manager with MQCONNX, and retries while the queue manager is not available."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def open_connection(
 
     Args:
         arguments: the arguments of MQCONNX, now and whenever the connection is remade.
-        patience: how long to retry now; the other arguments are those of ``Connection``.
+        patience: how long to retry now. The other arguments are as for ``Connection``.
 
     Raises:
-        ConfigurationError: another queue manager answered, or the connection would not have the TLS identity of ``arguments``.
+        ConfigurationError: a queue manager of another name answered, or the TLS identity would not be as in ``arguments``.
         MQIError: connecting failed.
     """
 
@@ -70,7 +70,7 @@ def open_connection(
 
 
 def _another(connection: Connection, arguments: ConnectArguments) -> ConfigurationError:
-    """Return the error for a queue manager that was not named (IBM MQ, "Connecting to queue sharing groups")."""
+    """Return the error for a connection to a queue manager of another name (IBM MQ, "Connecting to queue sharing groups")."""
     of_group = ""
     if connection.platform == mq.MQPL_ZOS:
         of_group = f"{arguments.q_mgr_name} is the name of a queue sharing group, and any of its members may answer. "

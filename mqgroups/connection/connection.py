@@ -1,15 +1,15 @@
 """A connection to a queue manager: opens queues, ends its unit of work, and can be restored after a loss or an interruption.
 
 A connection has *one* unit of work. The first producer or consumer that puts or gets in syncpoint owns the unit of work until it
-is committed or backed out (``begin``). Meanwhile a second producer or consumer on the same connection is refused, because its
-commit would also commit the first one's unfinished work.
+is committed or backed out (``begin``). Meanwhile a second producer or consumer on the same connection is refused. If the second
+one committed, it would also commit the unfinished work of the first.
 
 MQDISC commits (IBM MQ, "MQDISC"). Therefore ``close`` calls MQBACK first. If MQBACK fails on a live connection, ``close`` does
-not call MQDISC. The queue manager backs out the unit of work of a connection that is dropped.
+not call MQDISC. When such a connection is dropped, the queue manager backs out the unit of work.
 
-A lost connection can be remade (``restore``), to the same queue manager. Everything that was open on the old connection is then
-stale, and its owners open it again before their next unit of work. After an interruption in the middle of a call
-(``interruptions.py``) the connection is kept: the open unit of work is backed out, and every object handle is closed.
+``restore`` can remake a lost connection, to the same queue manager. All objects that were open on the old connection are then
+stale. Their owners open them again before the next unit of work. After an interruption in the middle of a call
+(``interruptions.py``), ``restore`` keeps the connection, backs out the open unit of work, and closes every object handle.
 
 Not here: MQPUT and MQGET (``queue.py``), and when to commit (``status/units_of_work.py``).
 """
@@ -95,10 +95,10 @@ class Connection:
 
         Args:
             binding: the binding that made the handle.
-            handle: from MQCONNX. A number is the application's own handle, which is neither disconnected nor remade.
-            connect: connects the handle again, or fails; ``None`` if the handle is the application's own.
-            conn_name: the address that ``connect`` connects to, if the application gave an address.
-            reconnect: how long to retry when the connection is lost; 0 does not reconnect.
+            handle: the handle from MQCONNX. A number is the application's own handle, which this object never ends or remakes.
+            connect: a function that connects the handle again; ``None`` if the handle is the application's own.
+            conn_name: the address that ``connect`` connects to; ``None`` if the application gave no address.
+            reconnect: how long to retry after the connection is lost. If it is 0, the connection is not remade.
             sleep: the function that waits between tries.
             telemetry: what is traced, and whether messages carry trace context.
 
@@ -107,11 +107,11 @@ class Connection:
             generation: how many times all open objects were lost or closed.
             objects: the objects that are open.
             unanswered: the asynchronous puts whose outcome is not known yet.
-            turn: allows one call at a time.
+            turn: the object that allows only one call at a time.
             status_queues: the owners of the status queues that are open on this connection, by queue name.
             beat: a function, or ``None``. It is called when a consumer on this connection asks for a message, and every few
                 seconds while a consumer waits or reconnects. Its argument is whether the connection can be used.
-            place: the queue manager, for telemetry.
+            place: the description of the queue manager in telemetry.
         """
         self.binding = binding
         self._handle = handle
@@ -176,7 +176,7 @@ class Connection:
 
     @property
     def propagates(self) -> bool:
-        """Whether messages are put with trace context, and consumers look for it in messages."""
+        """Whether producers put trace context into messages, and consumers look for trace context in messages."""
         return self.telemetry.propagate
 
     @property
@@ -186,7 +186,7 @@ class Connection:
 
     @property
     def usable(self) -> bool:
-        """Whether verbs can be called, because the connection is neither closed nor broken."""
+        """Whether verbs can be called. This is true if the connection is neither closed nor broken."""
         return self._state is _State.OPEN
 
     @property
@@ -195,7 +195,7 @@ class Connection:
         return self._state.value
 
     def failed(self, verb: str, object_name: str, comp: int, reason: int) -> MQIError:
-        """Return the error for a verb's codes. If they mean that the connection is lost, it counts as broken from now on."""
+        """Return the error for a verb's codes. If the codes mean that the connection is lost, mark the connection as broken."""
         error = mqi_error(verb, object_name, comp, reason)
         if isinstance(error, ConnectionBroken):
             self._is_lost(verb)
@@ -263,7 +263,7 @@ class Connection:
             name: the name of the queue, or of the model queue from which to create ``dynamic_q_name``.
             options: MQOO_*; MQOO_FAIL_IF_QUIESCING is added.
             object_type: MQOT_Q_MGR opens the queue manager itself, to inquire it; ``name`` is then empty.
-            object_q_mgr_name: the queue manager of a cluster queue's instance; empty lets the queue manager choose.
+            object_q_mgr_name: the queue manager that has the instance of a cluster queue to open; empty for any instance.
             max_message_length: the longest message to get from the queue, in bytes.
         """
         self._require_usable()
@@ -289,7 +289,7 @@ class Connection:
         """Claim the connection's unit of work for ``owner``, which must then ``commit`` or ``back_out``.
 
         ``status_queues``: the queues whose records will be in the unit of work. Raises ConnectionBroken if the connection is
-        lost; GroupUsage if it is closed, or another producer or consumer has messages in the unit of work.
+        lost, and GroupUsage if it is closed or another producer or consumer has claimed the unit of work.
         """
         self._require_usable()
         if self.unit_of_work_of is not None and self.unit_of_work_of is not owner:
@@ -342,7 +342,7 @@ class Connection:
 
     @contextmanager
     def unit_of_work(self, owner: object) -> Iterator[None]:
-        """Commit the work of the ``with`` block, or back it out after an exception. Raises as ``begin`` and ``commit``."""
+        """Claim the unit of work for a ``with`` block; commit after it, or back out after an exception. Raises MQIError."""
         self.begin(owner)
         try:
             yield
@@ -363,16 +363,16 @@ class Connection:
         return self._connect is not None and self.reconnect.wait_s > 0
 
     def can_redo(self, error: MQIError) -> bool:
-        """Whether a unit of work that failed with ``error`` can be redone, on this connection or after ``restore``."""
+        """Return whether a unit of work that failed with ``error`` can be redone, on this connection or after ``restore``."""
         # A shared connection has no asynchronous puts, because redoing them would lose the application's own messages.
         if self.unanswered.any and self.usable:
             return True
         return self.can_go_on and self.reconnect.wait_s > 0 and error.reason in REDO
 
     def reopening(self, open_all: Callable[[], _T], reasons: frozenset[int] = REDO) -> _T:
-        """Return the result of ``open_all``. If the connection is lost, reconnect and retry, as long as ``reconnect`` allows.
+        """Call ``open_all`` and return its result. If the connection is lost, retry for as long as ``reconnect`` allows.
 
-        After an interruption, reconnect before the first call, because the owners of the open handles are not known.
+        After an interruption, reconnect before the first call, because nobody knows who owns the open handles.
         """
         if self.turn.interrupted:
             self.give_up()
@@ -401,8 +401,8 @@ class Connection:
     def restore(self) -> None:
         """Reconnect, with one try, if the connection is gone. After an interruption, back out and close every object handle.
 
-        In both cases, all objects that were open on the connection are stale then. Raises MQIError; QueueManagerChanged if a
-        different queue manager answers at that address.
+        After a reconnect or a recovery, all objects that were open before are stale. Raises MQIError, or QueueManagerChanged
+        if a different queue manager answers at the address.
         """
         if self._state is _State.BROKEN:
             self._connect_again()
@@ -413,7 +413,7 @@ class Connection:
             _log.info("%r recovered after an interruption", self, extra=logs.fields(self.place))
 
     def give_up(self) -> bool:
-        """Make ``restore`` reconnect, even if this connection still works. Returns whether reconnecting is possible."""
+        """Make the next ``restore`` reconnect, even if this connection still works. Returns whether it can reconnect."""
         if self._can_reconnect and self._state is _State.OPEN:
             self._state = _State.BROKEN
         return self._can_reconnect
@@ -452,10 +452,10 @@ class Connection:
         self.turn.interrupted = False
 
     def own_status_queue(self, name: str, owner: object) -> None:
-        """Make ``owner`` the owner of a status queue on this connection. A previous owner loses the queue and is backed out.
+        """Make ``owner`` the owner of a status queue on this connection. Back out a previous owner's work, and close its queue.
 
         An application may be interrupted while it makes or closes a producer, and then make a second producer of the same name.
-        Nothing else closes the first producer. Raises MQIError; GroupUsage if a third owner has messages in the unit of work.
+        Nothing else closes the first producer. Raises MQIError, or GroupUsage if a third owner has claimed the unit of work.
         """
         if name in self.status_queues:
             if self._unit_of_work is not None and name in self._unit_of_work.status_queues:
@@ -469,7 +469,7 @@ class Connection:
         self.status_queues[name] = owner
 
     def beats(self) -> None:
-        """Call ``beat``, because the connection is in use."""
+        """Call the function ``beat``, if there is one, to show that the connection is in use."""
         if self.beat is not None:
             self.beat(self.usable)
 

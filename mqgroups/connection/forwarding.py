@@ -3,9 +3,9 @@
 The messages are put without logical order, because logical order would give them a new GroupId (IBM MQ, "MQPMO options"). In a
 cluster the queue is bound on open, so that all messages of a group go to one instance.
 
-Only the requests for reports are removed. The queue manager makes reports with the authority of the user in the message (IBM MQ,
-"Message context"), which is now the user of this program. So a sender with authority for the data queue alone could have reports
-put to any queue that this program's user may put to. The log shows which reports a sender asked for.
+Only the requests for reports are removed. The queue manager puts reports with the authority of the user in the message (IBM MQ,
+"Message context"). In a moved message, that is the user of this program. So a sender with authority only for the data queue could
+make reports go to any queue that this program's user may put to. The log shows which reports a sender asked for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _HARMLESS = mq.MQRO_PASS_MSG_ID | mq.MQRO_PASS_CORREL_ID | mq.MQRO_PASS_DISCARD_
 
 
 class ForwardQueue:
-    """A queue that messages are moved to, open for output."""
+    """A queue, open for output, to which messages are moved."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         """Open the queue; raises MQIError. Moved messages get the context (user, program, put time) of this program."""
@@ -38,7 +38,7 @@ class ForwardQueue:
         return self.queue.is_stale
 
     def take(self, md: bytes | bytearray, data: bytes) -> None:
-        """Put a message in the caller's unit of work, with the MQMD from its MQGET, but without reports. Raises MQIError."""
+        """Put a message in the caller's unit of work; raises MQIError. ``md`` is from MQGET; its report options are removed."""
         asked = st.long_at(md, st.MD_REPORT)
         if asked & ~_HARMLESS:
             reply_to = " at ".join(printable(st.name_at(md, each)) for each in (st.MD_REPLY_TO_Q, st.MD_REPLY_TO_Q_MGR))

@@ -1,7 +1,7 @@
 """A connection handle that this package made. When the object is garbage-collected, the connection is backed out and ended.
 
 So an interruption cannot leave a connection behind (``interruptions.py``). One object makes all tries to connect and reconnect.
-If each try had its own object, objects would be collected between two tries, and Python ignores an interruption there.
+If each try had its own object, Python would collect objects between two tries, and ignore an interruption that comes meanwhile.
 
 MQDISC commits, so it is called only after an MQBACK that succeeded.
 """
@@ -50,13 +50,13 @@ class Handle:
         self._made: list[ConnectedQueueManager] = []
 
     def connect(self, arguments: ConnectArguments) -> tuple[int, int]:
-        """Connect with MQCONNX, after ending the former connection. Returns completion and reason code."""
+        """End the former connection, then connect with MQCONNX. Returns completion and reason code."""
         self.release()
         self.hconn, comp, reason = self._binding.connect(arguments, self._made)
         return comp, reason
 
     def release(self) -> tuple[str, int, int]:
-        """Call MQBACK, then MQDISC, except if MQBACK fails on a live connection. Returns the last verb and its codes."""
+        """Call MQBACK, then MQDISC. If MQBACK fails on a live connection, skip MQDISC. Returns the last verb and its codes."""
         hconn = self._hconn()
         if hconn == mq.MQHC_UNUSABLE_HCONN:
             return "MQDISC", mq.MQCC_OK, mq.MQRC_NONE

@@ -1,7 +1,7 @@
 """ConnectionHolder: the base of objects that have a connection to a queue manager, such as ``mqgroups.QueueManager``.
 
 Operators' functions (``mqgroups.operate``) and the Spark data source take a queue manager and need its connection. They may not
-import ``queue_manager.py``, so this module has what both sides need.
+import ``queue_manager.py``. So the class that they need is here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from mqgroups.errors import ConfigurationError
 
 
 class ConnectionHolder:
-    """An object with a connection. It has attributes of the queue manager, and whether the connection can be used."""
+    """An object with a connection. It shows attributes of the queue manager, and whether the connection can be used."""
 
     def __init__(self, connection: Connection) -> None:
         if not isinstance(connection, Connection):
@@ -35,7 +35,7 @@ class ConnectionHolder:
 
     @property
     def usable(self) -> bool:
-        """Whether the connection can be used, because it is neither closed nor lost."""
+        """Whether the connection can be used. This is true if it is neither closed nor lost."""
         return self._connection.usable
 
 

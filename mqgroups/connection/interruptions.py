@@ -1,22 +1,22 @@
 """Notices interruptions: exceptions that may come between any two instructions of this package.
 
 Examples are KeyboardInterrupt, SystemExit from a signal handler, MemoryError, and a cancellation. The state that the interrupted
-call has left in memory is not reliable. So the next call establishes everything again from the queue manager
-(``Connection.restore``). Interruptions cannot be prevented. But the package notices each of them, and loses no handle:
+call has left in memory is not reliable. So the next call restores the state from the queue manager (``Connection.restore``).
+Interruptions cannot be prevented. But the package notices each interruption, and loses no handle:
 
-in a call          ``Turn``: each call of the application is a block, which stores its frame. If no thread runs this frame any
-                   longer, the next call knows that it was interrupted, even on the way into the block or out of it.
+in a call          ``Turn``: each call of the application runs in a block, which stores the frame of the call. If no thread runs
+                   this frame any longer, the next call detects the interruption, even one at the block's beginning or end.
 at a block's end   ``WithBlock``: an exception may come before the first instruction of ``__exit__``, or after the last one.
 around MQOPEN      ``call_and_keep``: the C call that calls MQOPEN also stores the result. Otherwise a queue could stay open
-                   unnoticed, and if it is open exclusively, its next owner could not open it.
+                   unnoticed. If it is open exclusively, nobody else could open it.
 around MQCONNX     ``Handle``: the binding's object that gets the handle is stored before the call. If nothing refers to the
                    ``Handle`` any longer, garbage collection backs out and disconnects. Otherwise the connection, with all its
                    open objects, could exist until the process ends.
-in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` start again once. A connection that is still open after its
-                   block is closed before the next connection is made.
+in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` close a second time if the first time is interrupted. A
+                   connection that is still open after its block is closed before the next connection is made.
 
 Other modules read ``turn.interrupted`` inside a call, and ``turn.was_interrupted`` outside of a call. Only the connection resets
-them, after it has recovered.
+these flags, after it has recovered.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ _NOBODY = "an interruption"
 
 
 class Turn:
-    """Allows one caller at a time on a connection, and detects whether the last caller was interrupted.
+    """A guard that allows one caller at a time on a connection, and detects whether the last caller was interrupted.
 
         with connection.turn:       a call that comes from the application
             ...
 
-    A block may end normally, or with one of this package's own errors, which are raised only when the state is consistent. Any
-    other exception is an interruption.
+    A block may end normally, or with one of this package's own errors, which are raised only when the state is consistent. A
+    block that ends with any other exception counts as interrupted.
 
     Only one thread may use a connection at a time. A call from a second thread is refused at once, and nothing changes. A call
     from a function that this package itself calls (a hook, ``before_commit``, a signal handler during a call) is refused, too.
 
     Attributes:
-        interrupted: inside a call, whether an earlier call was interrupted, and the connection has not recovered yet. It is a
-            field, not a property, because each put and get reads it.
+        interrupted: whether an earlier call was interrupted, and the connection has not recovered since. It is valid only
+            inside a call. It is a field, not a property, because each put and get reads it.
         pid: the process that the connection belongs to.
     """
 
@@ -83,12 +83,12 @@ class Turn:
 
     @property
     def was_interrupted(self) -> bool:
-        """As ``interrupted``, for use outside of a call. It also checks the last call, which takes longer."""
+        """Whether a call was interrupted, for use outside of a call. Reading it takes longer than reading ``interrupted``."""
         inside = self._inside.get(_HERE)
         return self.interrupted or (inside is not None and (isinstance(inside, str) or not _is_running(inside)))
 
     def _displace(self, inside: FrameType | str, frame: FrameType) -> None:
-        """Free the turn if its caller was interrupted; raises GroupUsage if the caller is still running."""
+        """Free the turn if its caller ``inside`` was interrupted; raises GroupUsage if that caller is still running."""
         if isinstance(inside, FrameType):
             if _is_below(inside, frame.f_back):
                 # The outer call is interrupted even if it handles this error, because its state is not consistent now.
@@ -109,7 +109,7 @@ class Turn:
 
 
 class _NewExit:
-    """A descriptor for ``__exit__`` that returns a new function each time."""
+    """A descriptor for ``__exit__`` that returns a new function at each access."""
 
     def __get__(self, block: WithBlock | None, owner: type[WithBlock]) -> _Exit:
         if block is None:
@@ -128,8 +128,8 @@ class _NewExit:
 class WithBlock:
     """The base of a context manager that has to know whether its ``with`` block was left. Subclasses define ``_leave_block``.
 
-    Each ``with`` statement gets a new ``__exit__`` function. Only that statement refers to the function, from before the block
-    until the block is left. So if the function is gone, the block was left, even if an interruption prevented the call.
+    Each ``with`` statement gets a new ``__exit__`` function before it enters the block. Only this statement refers to the
+    function, until the block is left. So if the function is gone, the block was left, even if the function was never called.
     """
 
     _exit: weakref.ref[_Exit] | None = None
@@ -160,10 +160,10 @@ def call_and_keep(results: list[_T], function: Callable[..., _T], *arguments: ob
 
 
 def _is_running(frame: FrameType) -> bool:
-    """Whether a frame is on the stack of any thread. If it is not, its local variables are cleared.
+    """Return whether a frame is on the stack of any thread. If it is not, clear its local variables.
 
-    ``sys._current_frames()`` is not used, because a garbage collection in it can stop a process of CPython 3.11 for ever: it
-    collects a ``threading.local``, which needs the lock that this function holds.
+    ``sys._current_frames()`` is not used, because it can block a process of CPython 3.11 for ever. It holds a lock, and a garbage
+    collection in the middle of it may collect a ``threading.local``, which needs the same lock.
     """
     try:
         frame.clear()
@@ -173,7 +173,7 @@ def _is_running(frame: FrameType) -> bool:
 
 
 def _is_below(sought: FrameType, frame: FrameType | None) -> bool:
-    """Whether ``sought`` is on the stack whose innermost frame is ``frame``."""
+    """Return whether ``sought`` is ``frame`` or one of its direct or indirect callers."""
     while frame is not None:
         if frame is sought:
             return True

@@ -24,7 +24,7 @@ class OpenObjects:
         self._unclosed: set[int] = set()
 
     def open(self, od: bytes, options: int, object_name: str) -> Opened:
-        """Open an object with MQOPEN, after closing the handles that are still to be closed. Raises MQIError."""
+        """Close the handles that are still to be closed, then open an object with MQOPEN. Raises MQIError."""
         for hobj in tuple(self._unclosed):
             self.close(hobj)
         connection = self._connection
@@ -36,7 +36,7 @@ class OpenObjects:
         return opened
 
     def has(self, opened: Opened) -> bool:
-        """Whether the object of this MQOPEN is still open. Another object may have the same handle number by now."""
+        """Return whether the object of this MQOPEN is still open. A later object may have the same handle number."""
         return any(each is opened for each in self._opened)
 
     def close(self, hobj: int, options: int = mq.MQCO_NONE) -> tuple[int, int]:

@@ -60,7 +60,7 @@ class OpenOn(CallsOn, Protocol):
 class SegmentsDiffer(MQIError):
     """The queue manager did not join the segments of a message, and returned only a part (2243, 2244).
 
-    A consumer treats the message as poison. On a shared connection, which it may not back out, the application gets this error.
+    A consumer treats the message as poison. But on a shared connection it must not back out, so it raises this error.
 
     Attributes:
         md: the MQMD of that part, 364 bytes.
@@ -70,7 +70,7 @@ class SegmentsDiffer(MQIError):
 
     @property
     def cause(self) -> str:
-        """Why the message cannot be got whole."""
+        """Why MQGET cannot return the whole message."""
         return (
             f"its segments have different character sets or encodings, {self.reason_name}; a consumer with stream=True gets "
             "them one by one"
@@ -78,7 +78,7 @@ class SegmentsDiffer(MQIError):
 
 
 class LongerThanAccepted(MessageTooLong):
-    """A message is longer than this queue was opened for. It stays on the queue, unless the consumer moves poison.
+    """A message is longer than ``max_message_length``. It stays on the queue, unless the consumer moves poison messages.
 
     Attributes:
         md: the message's MQMD, which MQGET fills in this case, too (IBM MQ, "MQGET").
@@ -88,12 +88,12 @@ class LongerThanAccepted(MessageTooLong):
 
     @property
     def cause(self) -> str:
-        """Why the message cannot be got whole."""
+        """Why MQGET cannot return the whole message."""
         return self.context
 
 
 class Queue:
-    """An open queue. Made by ``Connection.open_queue``. After the connection was remade, the queue must be opened again."""
+    """An open queue, from ``Connection.open_queue``. When the connection has been remade, the queue must be opened again."""
 
     def __init__(self, connection: OpenOn, name: str, opened: Opened, max_message_length: int) -> None:
         hobj, hconn, binding = opened[0], connection.hconn, connection.binding
@@ -111,7 +111,7 @@ class Queue:
 
     @property
     def hobj(self) -> int:
-        """The object handle, for an MQPMO that passes on the context of messages got from this queue."""
+        """The object handle. It is needed in an MQPMO that passes on the context of messages from this queue."""
         return self._opened[0]
 
     @property
@@ -136,7 +136,7 @@ class Queue:
 
     @property
     def is_open(self) -> bool:
-        """Whether the queue can be used: it is neither closed nor stale."""
+        """Whether the queue can be used, which means that it is neither closed nor stale."""
         return self._generation == self._connection.generation
 
     def expect_conversion(self) -> None:
@@ -148,7 +148,7 @@ class Queue:
         self._buffer_bytes = _CONVERTING_BUFFER_BYTES
 
     def leads_to(self, name: str) -> bool:
-        """Whether this queue resolves to the queue ``name`` of this queue manager, directly or through an alias."""
+        """Return whether this queue resolves to the queue ``name`` of this queue manager, directly or through an alias."""
         return (self.resolved_q_name, self.resolved_q_mgr_name) == (name, self._connection.q_mgr_name)
 
     def _require_open(self) -> None:
@@ -174,11 +174,11 @@ class Queue:
     ) -> tuple[bytes, bytes, bytes] | None:
         """Get a message. Returns data, MQMD and MQGMO; ``None`` if there is no message. ``md`` and ``gmo`` are not changed.
 
-        If the message does not fit the buffer (2080), MQGET is repeated with a larger buffer, because it has consumed nothing and
-        changed no position. Data is never truncated. Warnings in ``accepted`` do not count as failures.
+        If the message does not fit the buffer (2080), MQGET is repeated with a larger buffer. This is safe, because the first
+        MQGET has not consumed the message. Data is never truncated. A warning whose reason code is in ``accepted`` is no error.
 
         Raises:
-            MessageTooLong: the message is longer than this queue was opened for.
+            MessageTooLong: the message is longer than the queue's ``max_message_length``.
             MQIError: any other failure.
         """
         if self._generation != self._connection.generation:
@@ -210,7 +210,7 @@ class Queue:
             needed, self._buffer_bytes = length, self._room_for(length)
 
     def get_of_any_length(self, md: bytearray, gmo: bytearray) -> tuple[bytes, bytes, bytes] | None:
-        """Get a message as ``get``, even if it is longer than ``max_message_length``."""
+        """Get a message as ``get`` does, even if it is longer than ``max_message_length``."""
         limits = self._max_message_length, self._buffer_bytes
         self._max_message_length = st.LONGEST_MESSAGE_BYTES
         try:
@@ -231,17 +231,17 @@ class Queue:
         return None if found is None else found[1:]
 
     def browse(self, md: bytearray, match_options: int = mq.MQMO_NONE) -> Iterator[tuple[bytes, bytes, bytes]]:
-        """Browse the messages that match ``md``, from the first on. Yields and raises as ``get``."""
+        """Browse all messages that match ``md``. Yields what ``get`` returns for each message, and raises as ``get``."""
         return _browsed(self.get, md, _BROWSE, match_options)
 
     def browse_descriptors(
         self, md: bytearray, match_options: int = mq.MQMO_NONE, options: int = 0
     ) -> Iterator[tuple[bytes, bytes, int]]:
-        """Browse matching messages without data. Yields and raises as ``get_descriptor``; ``options``: additional MQGMO_*."""
+        """Browse all messages that match ``md``. Yields and raises as ``get_descriptor``. ``options``: additional MQGMO_*."""
         return _browsed(self.get_descriptor, md, options | _BROWSE | mq.MQGMO_ACCEPT_TRUNCATED_MSG, match_options)
 
     def get_beginning(self, md: bytearray, gmo: bytearray, most_bytes: int) -> tuple[bytes, bytes, int] | None:
-        """Get a message as ``get_descriptor``. Returns the first ``most_bytes`` of its data, MQMD, and the length of the data."""
+        """Get as ``get_descriptor``, but return up to ``most_bytes`` of data, the MQMD, and the length of the whole data."""
         found = self._get_truncated(md, gmo, most_bytes)
         return None if found is None else (found[0], found[1], found[3])
 
@@ -270,8 +270,8 @@ class Queue:
     def close(self, options: int = mq.MQCO_NONE) -> None:
         """Close the queue with MQCLOSE. Do nothing if the queue is closed or the connection is gone.
 
-        An unfinished group is not an error. If the connection is lost during the call, the handle is gone, too. That is an error
-        only if the queue was to be deleted. Raises MQIError if MQCLOSE failed; the queue is then still open.
+        An unfinished group is not an error. If the connection is lost during the call, the handle is gone, too. Such a loss is an
+        error only if the queue was to be deleted. Raises MQIError if MQCLOSE failed; the queue is then still open.
         """
         if self._generation is None or not self._connection.usable:
             return

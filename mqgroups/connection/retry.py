@@ -1,7 +1,7 @@
 """Tenacity policies for retries: after which reason codes, for how long, and with which pauses.
 
 Only a whole unit of work, or a call outside a unit of work, is retried. A verb in the middle of a unit of work is never retried,
-because the queue manager may have backed out the messages before it.
+because the queue manager may have backed out the earlier messages.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Patience:
     """How long to retry. Pauses grow and have jitter, so that many waiting programs do not retry at the same moment.
 
     Attributes:
-        wait_s: give up after this time, in seconds; 0 tries once.
+        wait_s: how long to retry, in seconds; 0 means a single try.
         first_s, longest_s: the first and the longest pause between two tries, in seconds. Pauses between two MQCONNX are longer.
     """
 
@@ -86,7 +86,7 @@ Say = Callable[[MQIError, float], None]
 
 
 def ask(function: Callable[_P, object], *args: _P.args, **kwargs: _P.kwargs) -> None:
-    """Call a function of the application. Nothing is redone after its MQIError, which is not an error of this connection."""
+    """Call a function of the application. If it raises an MQIError, mark the error as final, so that nothing is redone."""
     try:
         function(*args, **kwargs)
     except MQIError as error:
@@ -95,10 +95,10 @@ def ask(function: Callable[_P, object], *args: _P.args, **kwargs: _P.kwargs) -> 
 
 
 class Relapse(NamedTuple):
-    """A record of failures at one place, whose work was redone each time.
+    """The number and times of failures at one place. After each failure the work was redone.
 
     Attributes:
-        place: a value that is equal for the same place.
+        place: where the work failed. Equal values mean the same place.
         times: the number of failures.
         since_s, last_s: the ``time.monotonic()`` of the first and of the last failure.
     """
@@ -110,9 +110,9 @@ class Relapse(NamedTuple):
 
 
 def relapsed(before: Relapse | None, place: object, error: MQIError, most_s: float, sleep: Sleep) -> Relapse:
-    """Return ``before`` with one more failure, after a pause; or a new relapse if ``before`` is of another place or too old.
+    """Pause, and return ``before`` with one more failure. Return a new relapse if ``before`` is too old or has another place.
 
-    Raises ``error`` if the failures continue for longer than ``most_s``, for example if every new handle is lost at once.
+    Raises ``error`` if failures have continued for longer than ``most_s``, for example because each new handle is lost.
     """
     now_s = time.monotonic()
     if before is None or before.place != place or now_s - before.last_s > most_s:
@@ -125,7 +125,7 @@ def relapsed(before: Relapse | None, place: object, error: MQIError, most_s: flo
 
 
 class Retrying(tenacity.Retrying):
-    """A policy that repeats a call. It stops after success, an error without retry, or the end of the time. See ``retrying``."""
+    """A policy that repeats a call. It stops after success, after an error that is not retried, or when time is over."""
 
     def __call__(self, fn: Callable[..., _T], *args: Any, **kwargs: Any) -> _T:
         """Return the result of ``fn``, or raise its last error. The traceback has the frames of ``fn``, without tenacity's."""
@@ -168,7 +168,7 @@ def retrying(
 ) -> Retrying:
     """Return a policy that retries after an ``MQIError`` with one of these reasons, and raises all other errors.
 
-    ``say`` is called with the error and the coming pause in seconds, before the first pause and before each much longer pause.
+    ``say`` gets the error and the coming pause in seconds. It is called before the first pause and before each much longer pause.
     When ``until`` returns true, there are no more retries. ``q_mgr_name``: the queue manager's name, for metrics.
     """
     longest_s = 0.0
@@ -227,7 +227,7 @@ def retrying(
 
 
 def _longest_to_connect_s(error: BaseException | None) -> float | None:
-    """Return the longest pause before the next try to connect; ``None`` if the error is not an error of MQCONNX."""
+    """Return the longest pause allowed before the next MQCONNX; ``None`` if the error is not an error of MQCONNX."""
     if not isinstance(error, MQIError) or error.verb != "MQCONNX":
         return None
     return _LONGEST_WITHOUT_ROOM_S if error.reason in _NO_CONNECTION_LEFT else _LONGEST_TO_CONNECT_S

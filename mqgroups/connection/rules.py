@@ -1,6 +1,6 @@
 """Checks which arguments of MQCONNX can be combined.
 
-Arguments are refused before connecting if they make no sense together, or if the connection would be less safe than they suggest.
+Arguments are refused before MQCONNX if they make no sense together, or if the connection would be less safe than it seems.
 Not here: reading secrets (``mqi/secret.py``), and which arguments a binding supports (``mqi/``).
 
 Source: IBM MQ, topics "MQCD", "MQSCO", "MQCSP", "MQCNO" and their fields; "Specifying that an MQI client uses TLS".

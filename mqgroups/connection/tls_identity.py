@@ -1,8 +1,8 @@
-"""Refuses a connection if its TLS identity is not the process's, and logs warnings of MQCONNX.
+"""Refuses a connection if its TLS identity differs from those of other connections, and logs warnings of MQCONNX.
 
-A process has one TLS environment at a time. While a connection with TLS exists, MQCONNX ignores key repository, certificate and
-FIPS of later connections, and returns only a warning: MQRC_SSL_ALREADY_INITIALIZED (IBM MQ, "MQSCO"). A later connection could
-thus have another certificate than the application wants. According to IBM's text, even equal identities get the warning.
+A process has one TLS environment at a time. While a connection with TLS exists, MQCONNX ignores the key repository, certificate
+and FIPS setting of a later connection, and returns only a warning: MQRC_SSL_ALREADY_INITIALIZED (IBM MQ, "MQSCO"). So the later
+connection could use an unwanted certificate. According to IBM's text, MQCONNX returns the warning even for equal identities.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _being_made: _Identities = {}
 def connect(handle: Handle, arguments: ConnectArguments) -> tuple[int, int]:
     """Connect with MQCONNX; returns completion and reason code. Logs a warning if MQCONNX returns one.
 
-    Raises ConfigurationError if the connection would have another TLS identity. Then it is ended, and nothing is committed.
+    If the connection has another TLS identity than ``arguments`` want, ends it without a commit and raises ConfigurationError.
     """
     asked = _identity(arguments)
     known = weakref.ref(handle, _forget)
@@ -59,7 +59,7 @@ def connect(handle: Handle, arguments: ConnectArguments) -> tuple[int, int]:
 
 
 def _alive(but: weakref.ref[Handle]) -> set[str]:
-    """Return the TLS identities of all other connections."""
+    """Return the TLS identities of all connections except ``but``."""
     found = {asked for one, asked in _being_made.copy().items() if one is not but}
     for one, asked in _made.copy().items():
         handle = one()

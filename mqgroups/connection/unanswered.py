@@ -2,8 +2,8 @@
 
 MQPUT with MQPMO_ASYNC_RESPONSE does not wait for the queue manager, so its MQCC_OK does not mean success. MQSTAT returns how many
 of these puts had a warning or failed, and the first reason code. These figures belong to the connection. MQBACK does not reset
-them, but each MQSTAT does (IBM MQ, "Using asynchronous put in a client application"). So MQSTAT is also called when a unit of
-work begins after a unit of work that was backed out.
+the figures, but each MQSTAT does (IBM MQ, "Using asynchronous put in a client application"). So after a backout, MQSTAT is also
+called at the beginning of the next unit of work.
 
 Not here: which puts are asynchronous (``core/group.py``), and what happens after a failure (``status/units_of_work.py``).
 """
@@ -20,7 +20,7 @@ class UnansweredPuts:
 
     Attributes:
         any: whether there are such puts. The caller sets it before the first asynchronous put.
-        can_be_checked: whether client library and queue manager support MQSTAT, as far as is known.
+        can_be_checked: whether MQSTAT can be called. It becomes false if the queue manager does not support MQSTAT.
     """
 
     def __init__(self, connection: CallsOn) -> None:

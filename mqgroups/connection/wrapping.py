@@ -4,8 +4,8 @@ A connection has one unit of work. While a group's messages are in the unit of w
 status record must be in it, too. Meanwhile the object's own ``commit``, ``backout``, ``begin`` and ``disconnect`` are refused.
 Code that calls the binding's C functions directly cannot be refused, but is detected afterwards (``core.protocol.unit_begun``).
 
-An object cannot be wrapped twice at a time. Each wrapped connection knows only its own producers and consumers, so the second
-would commit the messages of the first without their record.
+An object cannot be wrapped twice at the same time. Each wrapped connection would know only its own producers and consumers. So
+the second connection would commit the messages of the first without their record.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _WRAPPED_BY = "_wrapped_by_mqgroups"
 def refuse_ends(q_mgr: Any, connection: Connection) -> Callable[[], None]:
     """Make ``q_mgr`` refuse to end the unit of work, or to begin another one, while the unit of work has an owner.
 
-    A subclass replaces the object's class. Returns a function that restores the old class. Raises GroupUsage if the object is
-    wrapped already.
+    For this, the object gets a subclass as its class. Returns a function that restores the old class. Raises GroupUsage if the
+    object is wrapped already.
     """
     earlier = getattr(q_mgr, _WRAPPED_BY, None)
     if earlier is not None:

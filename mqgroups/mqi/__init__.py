@@ -2,9 +2,9 @@
 
     constants.py    IBM's names and numbers
     structures.py   packs and reads MQMD, MQPMO, MQGMO, MQOD and MQSTS
-    message.py      a message that was got
+    message.py      a message from MQGET
     properties.py   checks message properties before they are put
-    rfh2.py, property_folders.py    reads message properties in front of the data of a message
+    rfh2.py, property_folders.py    remove and read the message properties in front of a message's data
     text.py         decodes and encodes text by its CCSID
     pcf.py          PCF commands and responses
     secret.py       passwords and tokens

@@ -48,7 +48,7 @@ _NOT_IN_EVERY_BINDING = {
 
 
 class CLayer:
-    """The verbs of one binding's C module, and ``connect``."""
+    """An adapter for one binding: the verbs of its C module, and ``connect``."""
 
     # Whether the binding passes an MQSCO to MQCONNX even if the caller gives none.
     always_passes_mqsco = False
@@ -66,11 +66,11 @@ class CLayer:
         self.MQDISC: Callable[[int], tuple[int, int]] = c_module.MQDISC
 
     def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
-        """Connect with the binding's own MQCD, MQSCO and MQCSP classes, which match the MQ client that it was built for.
+        """Connect with the binding's own MQCD, MQSCO and MQCSP classes, because these fit the MQ client that it was built for.
 
         The binding's QueueManager object is used only to connect. It does not disconnect when it is garbage-collected, because
-        MQDISC commits. It is added to ``made`` first, so that no interruption can lose its handle. After a try that failed, the
-        same object is used again.
+        MQDISC commits. It is added to ``made`` first, so that no interruption can lose its handle. After a failed try, the next
+        try uses the same object.
         """
         self._require_fields(arguments)
         package = self._package
@@ -110,7 +110,7 @@ class CLayer:
         return q_mgr.get_handle(), mq.MQCC_OK, mq.MQRC_NONE
 
     def _require_fields(self, arguments: ConnectArguments) -> None:
-        """Raise ConfigurationError for an argument that this binding's structures have no field for."""
+        """Raise ConfigurationError if this binding's structures have no field for one of the arguments."""
         for name, (structure, field, instead) in _NOT_IN_EVERY_BINDING.items():
             if getattr(arguments, name) is not None and not hasattr(getattr(self._package, structure, object)(), field):
                 raise ConfigurationError(
@@ -119,7 +119,7 @@ class CLayer:
                 )
 
     def _connect_options(self, arguments: ConnectArguments) -> dict[str, Any]:
-        """Return the keywords for the binding's MQCNO. pymqi has no class for MQCNO, and passes on only the options."""
+        """Return the keyword argument for MQCNO. pymqi has no class for MQCNO, so it gets only the options."""
         options = _CONNECT_OPTIONS
         if arguments.channel is not None or arguments.ccdt_url is not None:
             # libmqm_r would try local bindings first (IBM MQ, "Connecting to a queue manager using the MQCONNX call"). ibmmq
@@ -135,7 +135,7 @@ class CLayer:
         return {"cno": cno}
 
     def _key_repository(self, arguments: ConnectArguments) -> dict[str, Any]:
-        """Return the keyword for the binding's MQSCO; empty if no argument needs an MQSCO.
+        """Return the keyword argument for MQSCO. The result is empty if no argument needs an MQSCO.
 
         An MQSCO makes the client ignore MQSSLKEYR and MQSSLCRYP (IBM MQ, "MQSCO"), and its FipsRequired overrides MQSSLFIPS.
         So this package reads these variables itself.
@@ -156,12 +156,12 @@ class CLayer:
         return {"sco": sco}
 
     def _set_peer_name(self, cd: Any, peer_name: str | None) -> object:
-        """Make an MQCD point to a peer name. Returns an object that must exist while the MQCD is used."""
+        """Make an MQCD point to a peer name. Returns an object that the caller must keep while the MQCD is used."""
         raise NotImplementedError  # for subclasses
 
     @cached_property
     def _set_options(self) -> tuple[bytes, bytes]:
-        """An MQSMPO and an MQPD. They are packed once, because packing them takes longer than the rest of a call."""
+        """The MQSMPO and MQPD for each MQSETMP. They are packed once, because packing takes longer than the rest of a call."""
         # Strings are passed as UTF-8; the default would be the character set of the program's locale.
         return self._package.SMPO(ValueCCSID=_UTF_8).pack(), self._package.PD().pack()
 
@@ -193,9 +193,9 @@ class CLayer:
 
 
 def program_name(argv: list[str]) -> bytes:
-    """Return the name of a script, or of a package that runs as a script, in 28 bytes; empty if there is none.
+    """Return the name of the script or package that ``argv`` names, in 28 bytes; empty if it names neither.
 
-    Without this name, DISPLAY CONN shows administrators the interpreter's name, which is the same for all programs.
+    Without this name, DISPLAY CONN shows administrators the interpreter's name, which is the same for all Python programs.
     """
     path = Path(argv[0] if argv else "")
     name = path.parent.name if path.name == "__main__.py" else path.name

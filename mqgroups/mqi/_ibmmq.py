@@ -1,4 +1,4 @@
-"""The adapter for IBM's ibmmq: its C module ``ibmmqc``, whose MQINQ takes lists and a buffer size for character values."""
+"""The adapter for IBM's ibmmq. MQINQ of its C module ``ibmmqc`` takes lists, and a buffer size for character values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CHAR_ATTR_LENGTH = mq.MQ_Q_MGR_NAME_LENGTH
 
 
 class IbmmqBinding(CLayer):
-    """ibmmq's C layer."""
+    """The adapter for ibmmq's C layer."""
 
     def __init__(self) -> None:
         package = importlib.import_module("ibmmq")

@@ -1,4 +1,4 @@
-"""The adapter for pymqi: its C module ``pymqe``, whose MQINQ takes one selector and returns one value.
+"""The adapter for pymqi. MQINQ of its C module ``pymqe`` takes one selector and returns one value.
 
 ``pymqe`` has no MQSTAT. This module calls MQSTAT in the MQ client library that ``pymqe`` is linked with, because that library
 knows the connection handle. The dynamic loader finds the function in the dependencies of ``pymqe``.
@@ -16,7 +16,7 @@ from mqgroups.mqi.structures import text
 
 
 class PymqiBinding(CLayer):
-    """pymqi's C layer."""
+    """The adapter for pymqi's C layer."""
 
     always_passes_mqsco = True
 
@@ -32,7 +32,7 @@ class PymqiBinding(CLayer):
 
     @property
     def has_mqstat(self) -> bool:
-        """Whether the client library has MQSTAT. False for a library before IBM MQ 7.0, and if the library is not found."""
+        """Whether the client library has MQSTAT. It is false if the library is older than IBM MQ 7.0 or is not found."""
         try:
             return self.MQSTAT is not None
         except (AttributeError, OSError):

@@ -1,7 +1,7 @@
 """The interface of an MQ binding: the verbs of its C layer that this package calls.
 
-Every verb returns its outputs, followed by completion code and reason code, and raises no error for these codes. After a warning
-the message may be on the queue, so the caller needs both the codes and the data. Only ``connection/`` turns codes into errors.
+Every verb returns its outputs, then completion code and reason code. It raises no error for these codes, because a caller needs
+the outputs even after a warning: for example, the message may be on the queue. Only ``connection/`` turns codes into errors.
 
 Structures are packed (``structures.py``), names are ``str``, MQBYTE fields are ``bytes``.
 """
@@ -66,13 +66,13 @@ class ConnectArguments(Settings):
         super().__post_init__()
 
     def read_secret(self, name: str) -> bytes:
-        """Read a secret, and return it in UTF-8; raises ConfigurationError if it cannot be read."""
+        """Return the secret of the argument ``name``, in UTF-8; raises ConfigurationError if it cannot be read."""
         secret = Secret.of(getattr(self, name))
         return b"" if secret is None else secret.read(name).encode()
 
 
 class Binding(Protocol):
-    """The MQI as the C layers of pymqi and ibmmq have it, with the same MQCONNX and MQINQ for both.
+    """The MQI as the C layers of pymqi and ibmmq define it. MQCONNX and MQINQ are the same for both.
 
     ``md``, ``pmo``, ``gmo``, ``od`` and ``sts`` must be new objects in each call, because the C libraries write into them.
     """
@@ -103,8 +103,8 @@ class Binding(Protocol):
     def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
         """Connect with MQCONNX. Returns (hconn, comp, reason).
 
-        The binding's QueueManager object for the handle is added to ``made`` before MQCONNX, or is taken from there. Raises
-        ConfigurationError if this binding has no field for one of the arguments, or a secret cannot be read.
+        If ``made`` is empty, the binding's QueueManager object for the handle is added to it before MQCONNX; otherwise it is
+        used again. Raises ConfigurationError if this binding has no field for an argument, or a secret cannot be read.
         """
 
     def message_handle(

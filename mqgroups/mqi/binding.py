@@ -1,6 +1,6 @@
 """Chooses the binding, once for each process, and reports which package or library is not installed.
 
-The docstring of the package ``mqgroups.mqi`` has the rules.
+The docstring of the package ``mqgroups.mqi`` describes how the binding is chosen.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def load_binding() -> Binding:
     """Return the binding that this process uses.
 
     Raises:
-        ConfigurationError: MQGROUPS_MQI names neither binding.
-        BindingMissing: the binding, or the MQ client library below it, is not installed.
+        ConfigurationError: MQGROUPS_MQI is neither pymqi nor ibmmq.
+        BindingMissing: the binding, or the MQ client library that the binding needs, is not installed.
     """
     chosen = os.environ.get("MQGROUPS_MQI", "")
     if chosen and chosen not in _BINDINGS:

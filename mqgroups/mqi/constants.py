@@ -1,7 +1,7 @@
 """IBM's constants, with exactly IBM's names, so that they can be found in IBM's manuals.
 
 They are completion and reason codes, options, flags, special values of message descriptor fields, attribute selectors and
-lengths. This module has only the names that this package and its tests use, and needs no binding. The tests compare every
+lengths. This module has only the names that this package and its tests use. It needs no binding. The tests compare every
 constant with ``pymqi.CMQC`` and ``ibmmq.CMQC``.
 """
 

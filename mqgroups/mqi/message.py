@@ -1,4 +1,4 @@
-"""A message that was got: its data and its message descriptor.
+"""A message from MQGET: its data and its message descriptor.
 
 A consumer makes an object for every message, so a field is unpacked only when it is read.
 """
@@ -60,8 +60,8 @@ class Message:
 
         Attributes:
             taken: the properties that were removed from the data; ``None`` if there were none.
-            is_plain: whether the message is known to be a whole message in the middle of a group, and was never backed out. Other
-                messages may need a check.
+            is_plain: whether the message is known to be whole, to be in the middle of a group, and never to have been backed out.
+                If this is false, the message may need a check.
         """
         self.data = data
         self._md = md
@@ -75,9 +75,9 @@ class Message:
     def chunks(self) -> Iterator[bytes]:
         """Yield the data, one segment after the other if the message arrives in segments. Call this method only once.
 
-        A consumer made with ``stream=True`` gets a segment when the application asks for the next chunk. Asking for the next
-        chunk confirms that the previous segment is processed, and the consumer may take a syncpoint first. After a crash in the
-        middle of a message, the first chunk is the first uncommitted segment, at ``offset``.
+        A consumer with ``stream=True`` gets a segment when the application asks for the next chunk. By asking, the application
+        confirms that the previous segment is processed. The consumer may commit before it gets the next segment. After a crash
+        in the middle of a message, the first chunk is the first uncommitted segment, at ``offset``.
         """
         yield self.data
         message = self
@@ -96,12 +96,12 @@ class Message:
 
     @property
     def is_last_segment(self) -> bool:
-        """Whether this object ends its logical message, because no segment follows."""
+        """Whether no further segment of the same logical message follows this object."""
         return self._segment_status != mq.MQSS_SEGMENT
 
     @property
     def _as_got(self) -> tuple[bytearray, bytes]:
-        """The MQMD (364 bytes) and the data from MQGET, for putting the message again."""
+        """The MQMD (364 bytes) and the data as MQGET returned them, for putting the message again."""
         md, data = (self._md, self.data) if self._taken is None else self._taken[1:]
         return bytearray(md), data
 
@@ -109,9 +109,9 @@ class Message:
     def properties(self) -> Mapping[str, PropertyValue]:
         """The message properties by name; values are ``str``, ``int``, ``float``, ``bool``, ``bytes`` or ``None``.
 
-        Names are as in MQINQMP. A property in the folder ``usr`` has its plain name; a name in another folder begins with folder
-        and groups (``jms.Dst``). Properties are read on first use. A reassembled message has the properties of its first segment;
-        a stream has the properties of the first segment that was got.
+        Names are as in MQINQMP. The name of a property in the folder ``usr`` has no prefix. A name in another folder begins with
+        the names of folder and groups (``jms.Dst``). A reassembled message has the properties of its first segment. A stream has
+        the properties of the first segment from MQGET.
         """
         if self._properties is None:
             self._properties = property_folders.values(() if self._taken is None else self._taken.folders)
@@ -159,14 +159,14 @@ class Message:
     def _abandoned_with(self) -> int | None:
         """The result with which the producer abandoned the group; ``None`` if this message does not end an abandoned group.
 
-        The last message of an abandoned group is empty. It is a report with application-defined feedback, which gives the result.
-        Or it has a return code of Managed File Transfer that is not 0. Then the result is the absolute value of this code.
+        The last message of an abandoned group is empty. Either it is a report, and its application-defined feedback gives the
+        result. Or it has a return code of Managed File Transfer that is not 0, and the code's absolute value is the result.
         """
         return None if (ending := self._abandonment()) is None else ending[0]
 
     @property
     def _abandoned_because(self) -> str:
-        """The producer's text for ``_abandoned_with``; empty if there is none."""
+        """The producer's text about why it abandoned the group; empty if there is none."""
         return "" if (ending := self._abandonment()) is None else ending[1]
 
     def _abandonment(self) -> tuple[int, str] | None:
@@ -308,7 +308,7 @@ def _text(value: PropertyValue) -> str:
 
 
 def _whole_number(value: PropertyValue) -> int:
-    """Return the whole number that a property is, or has as text; 0 if it has none."""
+    """Return a property's value as a whole number. The value may be a text. Return 0 if it is not a whole number."""
     if isinstance(value, str):
         return int(value) if _WHOLE_NUMBER.fullmatch(value) else 0
     if isinstance(value, bool) or not isinstance(value, int | float) or not float(value).is_integer():

@@ -2,8 +2,8 @@
 
 Parameters can be integers, strings, and lists of either kind. Other parameters of a response are skipped. Names are Latin-1.
 
-z/OS accepts only commands of type MQCFT_COMMAND_XR and version 3. It answers with extended responses in one or more sets. They
-are items, error messages, and a summary, which only shows whether there are errors.
+z/OS accepts only commands of type MQCFT_COMMAND_XR and version 3. It answers with one or more sets of extended responses. These
+responses are items, error messages, and a summary, which only shows whether there are errors.
 
 Source: IBM MQ, "Structures for commands and responses", "Responses", "Extended responses".
 """
@@ -63,7 +63,7 @@ class Response:
         is_last: whether it is the last response of its set.
         comp, reason: the command's completion code and reason code.
         values: the parameters by identifier.
-        kind: the type, MQCFT_*.
+        kind: the type of the message, MQCFT_*.
         of_set: the set that the response belongs to; empty for a standard response.
         sets: the further sets that the response announces.
     """
@@ -78,13 +78,13 @@ class Response:
 
 
 def are_all(responses: Sequence[Response]) -> bool:
-    """Whether these are all responses to a command, because the first set and each announced set has its last response."""
+    """Return whether ``responses`` are complete: the first set and each announced set must have its last response."""
     known = {responses[0].of_set}.union(*(each.sets for each in responses))
     return known <= {each.of_set for each in responses if each.is_last}
 
 
 def command(number: int, parameters: Mapping[int, Value], *, extended: bool = False) -> bytes:
-    """Return the message for command ``number`` (MQCMD_*), in this machine's byte order. ``extended``: the form for z/OS."""
+    """Return the message for command ``number`` (MQCMD_*), in this machine's byte order. ``extended`` is for z/OS."""
     kind, version = (MQCFT_COMMAND_XR, 3) if extended else (MQCFT_COMMAND, 1)
     header = (kind, _HEADER_BYTES, version, number, 1, MQCFC_LAST, 0, 0, len(parameters))
     return struct.pack(f"{_NATIVE}9i", *header) + b"".join(_structure(*each) for each in parameters.items())

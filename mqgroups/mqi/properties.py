@@ -33,7 +33,7 @@ _LONGEST_SHOWN = 100
 
 
 def checked(properties: Mapping[str, PropertyValue]) -> tuple[tuple[str, PropertyValue], ...]:
-    """Return the properties of a message, as values that the C layers accept; raises MessageRefused for invalid ones."""
+    """Return the properties of a message, as values that the C layers accept; raises MessageRefused for an invalid property."""
     if not isinstance(properties, Mapping):
         raise MessageRefused(f"properties must be a mapping of names to values, got {type(properties).__name__}")
     return tuple((_name(name), _of_jms(name, _value(name, value))) for name, value in properties.items())

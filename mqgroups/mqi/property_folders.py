@@ -49,7 +49,7 @@ _NO_PROPERTIES: Mapping[str, PropertyValue] = MappingProxyType({})
 
 
 class Element(NamedTuple):
-    """An element with text. Its name begins with the folder, except ``usr``, and the groups. Unknown attributes are left out."""
+    """An element with text. The name has the prefixes of folder (except ``usr``) and groups. Only known attributes are kept."""
 
     name: str
     attributes: dict[str, str]
@@ -57,7 +57,7 @@ class Element(NamedTuple):
 
 
 def holds_properties(folder: str) -> bool:
-    """Whether a valid folder holds message properties, according to its name or its ``content`` attribute."""
+    """Return whether a valid folder holds message properties, according to its name or its ``content`` attribute."""
     tag = _TAG.match(folder)
     return tag is not None and (tag[2] in _OF_PROPERTIES or _attributes(tag[3]).get("content") == "properties")
 
@@ -76,7 +76,7 @@ def weight(folder: str) -> int | None:
 
 
 def values(folders: Sequence[str]) -> Mapping[str, PropertyValue]:
-    """Return the properties in folders. If a name occurs twice, the first value counts."""
+    """Return the properties in all folders. If a name occurs twice, its first value counts."""
     if not folders:
         return _NO_PROPERTIES
     found: dict[str, PropertyValue] = {}

@@ -1,4 +1,4 @@
-"""Tables of reason codes: their kinds, and the remedies for the texts of errors.
+"""Tables of reason codes: sets of similar codes, and the remedies that error texts show.
 
 Not here: IBM's names (``constants.py``), the classes of errors (``errors.py``), and when to retry (``connection/retry.py``).
 """

@@ -1,10 +1,10 @@
 """Removes message properties from MQRFH2 headers in front of a message's data, and makes such headers.
 
 A folder of properties is removed from any header, as IBM MQ does for a program that asks for properties in a message handle
-(IBM MQ, "PROPCTL queue options"). A header without other folders is removed as a whole. The descriptor or header before it then
-describes the data after it. An application's own folders are kept. An invalid header is kept, too, with everything after it. So
-are headers that are longer than ``_MOST_BYTES``, or whose names would take more memory than ``MOST_WEIGHT``. Otherwise any
-sender of messages could fill the receiver's memory.
+(IBM MQ, "PROPCTL queue options"). A header that has no other folders is removed as a whole, and its description of the data moves
+to the descriptor or header in front of it. An application's own folders are kept. An invalid header and everything behind it are
+kept, too. The same applies to headers that are longer than ``_MOST_BYTES``, or whose names would take more memory than
+``MOST_WEIGHT``. Otherwise any sender could fill the receiver's memory.
 
 Layout: IBM MQ, "MQRFH2". The header's numbers are in the encoding that the descriptor gives, its characters in ASCII or EBCDIC,
 its folders in UTF-8 or UTF-16. Not here: the folders (``property_folders.py``).
@@ -45,7 +45,7 @@ _LONGEST_REMEMBERED = 4096
 
 
 class TakenProperties(NamedTuple):
-    """The folders of properties that were removed from a message, and MQMD and data as they were before."""
+    """The folders of properties that were removed from a message, and the original MQMD and data of this message."""
 
     folders: tuple[str, ...]
     md: bytes
@@ -53,7 +53,7 @@ class TakenProperties(NamedTuple):
 
 
 class Describes(NamedTuple):
-    """The description that a descriptor or a header gives of the data behind it."""
+    """The encoding, CCSID and format that a descriptor or a header gives for the data behind it."""
 
     encoding: int
     ccsid: int
@@ -85,7 +85,7 @@ class Header:
 
     @property
     def is_only_properties(self) -> bool:
-        """Whether all folders hold properties. False for a header without folders, which is the sender's own, and is kept."""
+        """Whether all folders hold properties. It is false for a header without folders, which is the sender's own and kept."""
         return len(self.properties) == len(self.folders) > 0
 
     def without_properties(self, describes: Describes) -> bytes:
@@ -131,10 +131,10 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenPrope
 
 
 def _with_context_only(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenProperties] | None:
-    """As ``without_properties``, for a message with one header that has only trace context; ``None`` for other messages.
+    """Do as ``without_properties`` if the message's only header has only trace context; otherwise return ``None``.
 
-    The cache of ``_read`` does not help with such a header, because each message may have another trace context. And reading it
-    in the general way takes ten times as long.
+    The cache of ``_read`` does not help with such a header, because each message may have another trace context. For an uncached
+    header, the general way takes ten times as long.
     """
     only = _ONLY_CONTEXT.match(data)
     if only is None or md[_MD_ENCODING] != _NATIVE or md[st.MD_FORMAT] != mq.MQFMT_RF_HEADER_2:
@@ -160,7 +160,7 @@ def header(data: bytes, encoding: int, ccsid: int, at: int = 0) -> Header | None
 
 
 def usr_folder(texts: Mapping[str, str]) -> bytes:
-    """Return a folder ``usr`` with these properties, behind its length field."""
+    """Return the length field and the text of a folder ``usr`` with these properties."""
     elements = "".join(
         f"<{name}>{text.replace('&', '&amp;').replace('<', '&lt;')}</{name}>" for name, text in texts.items()
     )
@@ -170,12 +170,12 @@ def usr_folder(texts: Mapping[str, str]) -> bytes:
 
 
 def packed(folder: bytes, ccsid: int, format_name: bytes) -> bytes:
-    """Return a header with one folder, in this machine's encoding. It describes data with ``ccsid`` and ``format_name``."""
+    """Return a header with one folder, in this machine's encoding. ``ccsid`` and ``format_name`` are those of the data."""
     return _FIXED.pack(b"RFH ", 2, _FIXED_LENGTH + len(folder), mq.MQENC_NATIVE, ccsid, format_name, 0, UTF_8) + folder
 
 
 def described_by(md: bytes) -> Describes:
-    """Return the description that a descriptor gives of its data. A NUL may end the format's name; it is padded with blanks."""
+    """Return the description that an MQMD gives of its data. A format name that a NUL ends is padded with blanks."""
     name = md[st.MD_FORMAT].split(b"\0", 1)[0].ljust(mq.MQ_FORMAT_LENGTH)
     return Describes(st.long_at(md, st.MD_ENCODING), st.long_at(md, st.MD_CODED_CHAR_SET_ID), name)
 

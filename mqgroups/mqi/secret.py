@@ -3,8 +3,8 @@
     mqgroups.connect(..., user="app", password=Secret.from_file("/run/secrets/mqAppPassword"))
     mqgroups.connect(..., token=Secret.from_variable("MQ_TOKEN"))
 
-The repr of a ``Secret`` and its errors do not show the value. Local variables in a traceback do not show it either, because code
-that gets a value from an application makes a ``Secret`` first, and errors are raised in functions without the value.
+The repr of a ``Secret`` and its errors do not show the value. Local variables in a traceback do not show it either, because this
+package turns an application's value into a ``Secret`` first, and raises errors only in functions that do not have the value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def check_secret(what: str, secret: Secret) -> None:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Secret:
-    """A secret: a value, or the file or environment variable that holds it."""
+    """A secret. It has a value, or the name of the file or environment variable that holds the value."""
 
     given: str | None = None
     """The value itself."""
@@ -45,7 +45,7 @@ class Secret:
 
     @classmethod
     def of(cls, value: object) -> Secret | None:
-        """Return a secret with the application's value. ``check_secret`` checks the type of the value."""
+        """Return a secret with the application's value. This method does not check the value; ``check_secret`` does."""
         return value if value is None or isinstance(value, Secret) else cls(cast("str", value))
 
     @classmethod
@@ -69,7 +69,7 @@ class Secret:
         return value
 
     def _found(self) -> tuple[str, str]:
-        """Return the secret, or why it cannot be read. Python's own errors are not raised, because they would show the secret."""
+        """Return the secret and an empty text, or an empty text and the problem. A Python error would show the secret."""
         try:
             if self.file is not None:
                 value = _without_line_end(self.file.read_text(encoding="utf-8-sig"))

@@ -4,8 +4,8 @@ Both bindings need structures of a fixed size (MQMD 364, MQPMO 184, MQGMO 112, M
 Version. The queue manager reads and writes only the fields of that Version.
 
 A template is a ``bytearray``. A call gets a copy as ``bytes`` (``b"" + template`` is the fastest way). The copy is necessary,
-because the C libraries write their outputs *into* the immutable object that they are given. Without a copy, MsgId, GroupId and
-resolved names of one call would be inputs of the next call.
+because the C libraries write their outputs *into* the immutable object that they get. Without a copy, MsgId, GroupId and resolved
+names from one call would be inputs of the next call.
 
 Layouts: IBM MQ Developing applications reference, topics MQMD, MQPMO, MQGMO, MQOD, MQSTS; 64-bit, native byte order.
 """
@@ -158,11 +158,11 @@ def asynchronous(pmo: bytearray) -> bytearray:
 def gmo(options: int, *, match_options: int = mq.MQMO_NONE, wait_interval_ms: int = 0) -> bytearray:
     """Return an MQGMO of Version 2, the first Version with MatchOptions and GroupStatus.
 
-    ``match_options`` is always set. The MQI's default matches MsgId and CorrelId, and after a get these fields have the values
-    of the message that was got.
+    ``match_options`` is always set, because the MQI's default matches MsgId and CorrelId, and each MQGET fills these fields with
+    values of the message that it returns.
 
-    Properties are returned only if ``options`` ask for an MQRFH2. Otherwise, with PROPCTL(COMPAT), the queue manager could put
-    properties before the data. An API exit, for example for tracing, may add properties to every message.
+    MQGMO_NO_PROPERTIES is set unless ``options`` ask for an MQRFH2. Without it, PROPCTL(COMPAT) could make the queue manager put
+    properties before the data. For example, an API exit for tracing may add properties to every message.
     """
     if not options & mq.MQGMO_PROPERTIES_FORCE_MQRFH2:
         options |= mq.MQGMO_NO_PROPERTIES
@@ -198,7 +198,7 @@ def od(
 
 
 def sts() -> bytes:
-    """Return a Version 1 MQSTS, which has room for names of queues, padded to the length of Version 2.
+    """Return an MQSTS of Version 1, which has room for queue names. It is padded to the length of Version 2.
 
     Version 1 has no pointers, so all its fields are at the same offsets on every platform.
     """
@@ -206,12 +206,12 @@ def sts() -> bytes:
 
 
 def describing(md: bytes, encoding: int, ccsid: int, format_name: bytes) -> bytes:
-    """Return a copy of an MQMD with this description of its data."""
+    """Return a copy of an MQMD with this Encoding, CodedCharSetId and Format."""
     return md[:MD_ENCODING] + _DESCRIBES.pack(encoding, ccsid, format_name) + md[MD_FORMAT.stop :]
 
 
 def asking_for(md: bytes | bytearray, report: int) -> bytearray:
-    """Return a copy of an MQMD with this Report."""
+    """Return a copy of an MQMD with these MQRO_* options in Report."""
     copy = bytearray(md)
     _LONG.pack_into(copy, MD_REPORT, report)
     return copy
@@ -229,5 +229,5 @@ def name_at(structure: bytes | bytearray, field: slice) -> str:
 
 
 def text(value: bytes | bytearray) -> str:
-    """Return characters as ``str``: up to the first NUL, without trailing blanks."""
+    """Return the characters before the first NUL as ``str``, without trailing blanks."""
     return value.split(b"\0", 1)[0].rstrip(b" ").decode("utf-8", "replace")

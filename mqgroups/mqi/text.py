@@ -17,7 +17,7 @@ _MARKS_OF_UTF_16 = {b"\xff\xfe": True, b"\xfe\xff": False}
 def decoded(data: bytes, ccsid: int, encoding: int) -> str:
     """Decode text in this CCSID, and return it without a byte order mark, as IBM's classes for JMS do (APAR IT17612).
 
-    In UTF-16 the mark also decides the byte order. In the wrong byte order it would be U+FFFE, which is not a character.
+    In UTF-16 the mark also decides the byte order. In the wrong byte order the mark would be U+FFFE, which is not a character.
 
     Raises:
         CcsidUnknown: there is no code page for the CCSID.
@@ -42,7 +42,7 @@ def decoded(data: bytes, ccsid: int, encoding: int) -> str:
 def encoded(text: str, ccsid: int) -> bytes:
     """Encode text in this CCSID. UTF-16 is in the byte order of this machine.
 
-    Raises MessageRefused if there is no code page for the CCSID, or the page lacks a character of the text.
+    Raises MessageRefused if there is no code page for the CCSID, or the code page lacks a character of the text.
     """
     try:
         if ccsid == UTF_8:
