@@ -1,10 +1,10 @@
-"""Name, identifier and address of a queue manager. The name alone is not enough, because two queue managers may have one name.
+"""Name, identifier and address of a queue manager. The name is not enough, because two queue managers can have the same name.
 
 The messaging conventions 1.45.0 require ``server.address`` if it is available, and recommend ``server.port``. If there are
-several addresses, the client does not report which address has answered, so both are left out.
+several addresses, the client does not report which address has answered, so both attributes are left out.
 
 Spans and log records have all these fields. Metrics have only the name, because each further attribute would be a label of all
-series. Only ``mqgroups.connections`` has all fields. A query can join other metrics of a process and queue manager with it.
+series. Only ``mqgroups.connections`` has all fields. A query can join it with a process's other metrics, by the queue manager.
 """
 
 from __future__ import annotations
