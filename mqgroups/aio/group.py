@@ -74,7 +74,7 @@ class AsyncGroup(Called[_G]):
 
 
 class AsyncGroups(AsyncIterator[_T], Generic[_S, _T]):
-    """An iterator over the groups of a consumer or a pipe. ``made`` makes each group from the synchronous group."""
+    """An iterator over the groups of a consumer or a pipe. ``made`` makes an asyncio group from each synchronous group."""
 
     def __init__(self, sync: Iterable[_S], thread: ConnectionThread, made: Callable[[_S, Calls], _T]) -> None:
         self._sync = sync

@@ -74,10 +74,10 @@ class Records:
     """How a file is divided into messages.
 
     Attributes:
-        kind: ``"bytes"`` means messages of a fixed length; ``"lines"`` a message for each line, with its LF; ``"file"`` a message
-            in segments, and an empty message that ends the group. (Without the empty message, a group could not be abandoned
-            while only some segments of its last message are committed.)
-        data_bytes: how many bytes a message has, if ``kind`` is ``"bytes"``.
+        kind: with ``"bytes"``, messages have a fixed length. With ``"lines"``, each line, with its LF, is a message. With
+            ``"file"``, the file is one message in segments, and an empty message ends the group. (Without the empty message, a
+            group could not be abandoned while only some segments of its last message are committed.)
+        data_bytes: the length of a message, if ``kind`` is ``"bytes"``.
     """
 
     kind: str

@@ -126,7 +126,7 @@ class FileSink:
                 self.finish()
 
     def _begin(self, group: IncomingGroup) -> BinaryIO:
-        """Open the file of a group. It contains the data that is committed."""
+        """Open the file of a group. The file contains the data that is committed."""
         self.finish()
         place, key = _Place.of(group.checkpoint), group.key.hex()
         if place is not None and (place.ended or not may_be_same(bytes.fromhex(place.key), group.key)):
@@ -155,11 +155,11 @@ class FileSink:
         return file
 
     def fail(self, reason: str) -> None:
-        """Put the file of this group in quarantine when the group ends, even if the group is abandoned."""
+        """Put the file of the present group in quarantine when the group ends, even if the group is abandoned."""
         self._failure = reason[:LONGEST]
 
     def finish(self) -> None:
-        """Rename the file of the last group that ended, unless this is done. Remove hidden files that no checkpoint names."""
+        """Rename the file of the last group that ended, if it is still hidden. Remove hidden files that no checkpoint names."""
         place = _Place.of(self._consumer.checkpoint)
         if place is not None and place.ended and (hidden := self._folder / place.part).exists():
             # A name that was free when the group began may be taken by now. rename() is the only operation after which the hidden

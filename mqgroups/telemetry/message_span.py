@@ -55,7 +55,7 @@ class Timed:
         return (self._ended_ns - self._began_ns) / 1e9
 
     def end(self, end_time: int | None = None) -> None:
-        """Record the end time, by default now. Only the first call counts."""
+        """Record the end time, which is now by default. Later calls have no effect."""
         self._ended_ns = self._ended_ns or end_time or time.time_ns()
 
     def finish(self) -> None:

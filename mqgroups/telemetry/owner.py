@@ -248,7 +248,7 @@ class OwnerTelemetry:
 
     @property
     def context(self) -> Context | None:
-        """The context for spans below the span of the open unit of work. ``None`` means the application's context."""
+        """The context for spans below the open unit of work's span; ``None``, the application's context, if no unit is open."""
         return self._unit.below if self._unit is not None else None
 
     def in_span(self) -> AbstractContextManager[object]:
@@ -277,7 +277,7 @@ class OwnerTelemetry:
             self._finish(settling, why)
 
     def application_failed(self, error: BaseException | None) -> None:
-        """Record the error with which the application leaves a ``with`` block. This error is the reason of the next back out."""
+        """Record the error with which the application leaves a ``with`` block. The back out that follows has this reason."""
         self._failed_with = error if self.is_heard else None
 
     @guarded

@@ -30,7 +30,7 @@ class Place:
 
     @classmethod
     def of(cls, q_mgr_name: str, q_mgr_identifier: str, conn_name: str | None) -> Place:
-        """Return the place of a connection that was made with this ``conn_name``."""
+        """Return the queue manager of a connection that was made with this ``conn_name``."""
         one = _ADDRESS.fullmatch((conn_name or "").strip())
         if one is None:
             return cls(q_mgr_name, q_mgr_identifier)
@@ -38,7 +38,7 @@ class Place:
 
     @property
     def fields(self) -> dict[str, str | int]:
-        """All fields, for log records."""
+        """All fields, by their names in log records."""
         return {
             sc.QUEUE_MANAGER: self.q_mgr_name,
             sc.QUEUE_MANAGER_ID: self.q_mgr_identifier,
@@ -48,5 +48,5 @@ class Place:
 
     @property
     def attributes(self) -> dict[str, str | int]:
-        """The fields that are known, for spans."""
+        """The fields that are known, by their names in spans."""
         return {key: value for key, value in self.fields.items() if value}

@@ -43,7 +43,7 @@ class Repair:
 
     @guarded
     def moved(self, to: str, group_id: bytes, messages: int) -> None:
-        """Show in the span that the rest of a group, ``messages`` in number, was moved to queue ``to``."""
+        """Show in the span that the rest of a group was moved to the queue ``to``. ``messages``: how many messages were moved."""
         self._span.set_attributes({sc.OUTCOME: sc.MOVED, sc.BACKOUT_QUEUE: to})
         self._span.set_attributes({sc.GROUP_ID: group_id.hex(), sc.BATCH_MESSAGE_COUNT: messages})
 

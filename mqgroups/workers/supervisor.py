@@ -160,7 +160,7 @@ class Workers:
             os.write(self._wake, b"\0")
 
     def run(self, *, http: tuple[str, int] | None = None) -> bool:
-        """Work until ``stop`` is called. Then the workers have ``grace_s`` seconds to stop. Workers that take longer are killed.
+        """Work until ``stop`` is called. Workers that have not stopped by the end of the grace period (``grace_s``) are killed.
 
         Args:
             http: the host and port at which the pages ``/livez``, ``/readyz`` and ``/metrics`` are served.

@@ -236,7 +236,7 @@ def _is_still_open(error: Exception) -> bool:
 
 
 def tell_failure(name: str, error: BaseException) -> None:
-    """Log that a worker has failed. ``name``: the worker's name, also with the name whose group it has tried to handle."""
+    """Log that a worker has failed. ``name``: the worker's name, or both names if it failed with the group of another name."""
     # An operator needs the remedy in the error's text, not the place where the error was raised.
     for_operators = isinstance(error, (StatusError, EnvironmentFailure))
     _log.error("worker %s failed: %s", name, error, exc_info=None if for_operators else error)
