@@ -57,7 +57,7 @@ class Description:
     def of_file(cls, file: BinaryIO, path: Path, on_bytes: OnBytes = unseen) -> tuple[Description, bytes]:
         """Read an open file, whose name is ``path``, to its end. Raises OSError.
 
-        Returns the description, and a digest for each block: the SHA-256 of all data up to the block's end, cut to ``PREFIX_BYTES``.
+        Returns the description, and for each block a digest: SHA-256 of all data up to the block's end, cut to ``PREFIX_BYTES``.
         """
         modified_ms, prefixes = os.fstat(file.fileno()).st_mtime_ns // 1_000_000, bytearray()
         sha256 = _digest(file, path, on_bytes, prefixes)
