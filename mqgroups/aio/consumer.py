@@ -21,7 +21,7 @@ class AsyncGroupConsumer(AsyncOwner[consumer.GroupConsumer]):
     """Gets message groups from one queue. Made by ``AsyncQueueManager.group_consumer``."""
 
     def __aiter__(self) -> AsyncIterator[AsyncIncomingGroup]:
-        """Return an iterator over the groups. An interrupted group is the first; see ``mqgroups.GroupConsumer``.
+        """Return an iterator over the groups. If a group is interrupted, it is the first; see ``mqgroups.GroupConsumer``.
 
         After a cancelled call, iterate again. The first group is then the interrupted group.
         """
@@ -30,9 +30,9 @@ class AsyncGroupConsumer(AsyncOwner[consumer.GroupConsumer]):
     def before_commit(self, function: _F) -> _F:
         """Call ``function(group)`` before each syncpoint, as ``mqgroups.GroupConsumer.before_commit`` does.
 
-        ``group`` is the synchronous group; you can call its ``set_checkpoint``. If ``function`` is a coroutine function, it runs
-        in the event loop, else in the connection's thread. It must not use the connection. You can use this method as a
-        decorator, in a coroutine.
+        ``group`` is the synchronous group; you can call its ``set_checkpoint``. A coroutine function runs in the event loop, and
+        any other function in the connection's thread. ``function`` must not use the connection. Call this method in a coroutine.
+        You can use this method as a decorator.
         """
         loop, thread = asyncio.get_running_loop(), self._thread
 
@@ -48,8 +48,8 @@ class AsyncGroupConsumer(AsyncOwner[consumer.GroupConsumer]):
 class AsyncIncomingGroup(AsyncGroup[group.IncomingGroup]):
     """A message group that a consumer is getting. Iterate over it once.
 
-    After a cancelled call the group accepts no more calls. Iterate over the consumer again, which resumes the group after its
-    last commit.
+    After a cancelled call the group accepts no more calls. To resume the group after its last commit, iterate over the consumer
+    again.
     """
 
     def __init__(self, sync: group.IncomingGroup, calls: Calls) -> None:
@@ -61,7 +61,7 @@ class AsyncIncomingGroup(AsyncGroup[group.IncomingGroup]):
         return _Following(iter(self._sync), self._calls)
 
     def chunks(self, message: Message) -> AsyncIterator[bytes]:
-        """Return the data of a message, segment by segment, for a consumer with ``stream=True``; see ``Message.chunks``."""
+        """Return an iterator over a message's data, by segments. The consumer needs ``stream=True``; see ``Message.chunks``."""
         return _Following(message.chunks(), self._calls)
 
     @property
@@ -76,7 +76,7 @@ class AsyncIncomingGroup(AsyncGroup[group.IncomingGroup]):
 
     @property
     def repeats(self) -> bool:
-        """Whether this group has the key of the group that this consumer completed before it."""
+        """Whether this group has the same key as the group that this consumer completed before this group."""
         return self._sync.repeats
 
 

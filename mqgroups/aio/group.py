@@ -22,7 +22,7 @@ _G = TypeVar("_G", IncomingGroup, OutgoingGroup)
 
 
 class Called(Generic[_S]):
-    """A group whose calls run in the connection's thread. After a cancelled call it accepts no more calls."""
+    """A group whose calls run in the connection's thread. After a cancelled call the group accepts no more calls."""
 
     _sync: _S
     _calls: Calls
@@ -35,7 +35,7 @@ class Called(Generic[_S]):
 def awaited(
     sync: Callable[Concatenate[_S, _P], _R],
 ) -> Callable[Concatenate[Called[_S], _P], Coroutine[Any, Any, _R]]:
-    """Return a coroutine method that calls ``sync`` of the synchronous group with the same arguments."""
+    """Return a coroutine method that calls the method ``sync`` of the synchronous group, with the same arguments."""
 
     @wraps(sync)
     async def make(self: Called[_S], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -54,7 +54,7 @@ class AsyncGroup(Called[_G]):
 
     @property
     def resume_from(self) -> int:
-        """How many messages of the group were committed when it was begun or resumed; 0 in a new group."""
+        """How many messages of the group were committed already when the group was begun or resumed; 0 in a new group."""
         return self._sync.resume_from
 
     @property
@@ -64,17 +64,17 @@ class AsyncGroup(Called[_G]):
 
     @property
     def properties(self) -> Mapping[str, PropertyValue]:
-        """The group's properties: those of its first message."""
+        """The properties of the group, which are the properties of its first message."""
         return self._sync.properties
 
     @property
     def name(self) -> str:
-        """The name that the producer gave the group; empty if the producer gave none, or if the name is not known."""
+        """The name that the producer gave to the group; empty if the group has no name, or if the name is not known."""
         return self._sync.name
 
 
 class AsyncGroups(AsyncIterator[_T], Generic[_S, _T]):
-    """An iterator over the groups of a consumer or a pipe. ``made`` makes each group from the synchronous group."""
+    """An iterator over the groups of a consumer or a pipe. ``made`` makes an asyncio group from each synchronous group."""
 
     def __init__(self, sync: Iterable[_S], thread: ConnectionThread, made: Callable[[_S, Calls], _T]) -> None:
         self._sync = sync
@@ -95,7 +95,7 @@ class AsyncGroups(AsyncIterator[_T], Generic[_S, _T]):
 
 
 async def following(call: Callable[[Callable[[], _T | None]], Awaitable[_T | None]], each: Iterator[_T]) -> _T:
-    """Return the next element of an iterator; raises StopAsyncIteration at its end."""
+    """Return the next element of an iterator. Raises StopAsyncIteration at the iterator's end."""
     found = await call(partial(next, each, None))
     if found is None:
         raise StopAsyncIteration

@@ -17,7 +17,7 @@ _C = TypeVar("_C", GroupProducer, GroupConsumer)
 
 
 class Closing(Generic[_S]):
-    """A producer, consumer or pipe. A synchronous object does its work, and is closed in the connection's thread."""
+    """A producer, consumer or pipe for asyncio. A synchronous object does the work, and is closed in the connection's thread."""
 
     def __init__(self, sync: _S, thread: ConnectionThread) -> None:
         self._sync: _S = sync
@@ -53,13 +53,13 @@ class AsyncOwner(Closing[_C]):
     """A producer or a consumer, which has a status queue."""
 
     async def checkpoint(self) -> Any:
-        """Return the checkpoint of the last commit; ``None`` if there is none."""
+        """Return the checkpoint of the last commit; ``None`` if there is no checkpoint."""
         return await self._thread.call(lambda: self._sync.checkpoint)
 
     async def forget(self) -> None:
-        """Remove the checkpoint from the status record. Call it between two groups."""
+        """Remove the checkpoint from the status record. Call this method between two groups."""
         await self._thread.call(self._sync.forget)
 
     async def delete_status_queue(self) -> None:
-        """Close, and delete the status queue."""
+        """Close this producer or consumer, and delete its status queue."""
         await self._thread.call(self._sync.delete_status_queue)

@@ -22,7 +22,7 @@ class AsyncGroupProducer(AsyncOwner[producer.GroupProducer]):
         return AsyncOutgoingGroup(self._sync, self._thread, name, properties)
 
     async def remaining(self, names: Iterable[str]) -> Iterator[str]:
-        """Return the ``names`` whose groups are not complete; see ``mqgroups.GroupProducer.remaining``."""
+        """Return an iterator over the ``names`` whose groups are not complete; see ``mqgroups.GroupProducer.remaining``."""
         return await self._thread.call(partial(self._sync.remaining, names))
 
 
@@ -76,5 +76,5 @@ class AsyncOutgoingGroup(AsyncGroup[group.OutgoingGroup]):
 
     @property
     def resume_offset(self) -> int:
-        """How many bytes of the next message are committed already."""
+        """How many bytes of the group's next message are committed already."""
         return self._sync.resume_offset

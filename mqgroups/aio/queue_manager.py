@@ -31,7 +31,7 @@ def _makes(
     sync: Callable[Concatenate[queue_manager.QueueManager, _P], _S],
     kind: Callable[[_S, ConnectionThread], _T],
 ) -> Callable[Concatenate[AsyncQueueManager, _P], Opening[_T]]:
-    """Return a method that calls ``sync`` with its arguments, and makes a ``kind`` from the result."""
+    """Return a method that calls ``sync`` with its own arguments and opens an object of the class ``kind`` for the result."""
 
     @wraps(sync)
     def make(self: AsyncQueueManager, /, *args: _P.args, **kwargs: _P.kwargs) -> Opening[_T]:
@@ -58,7 +58,7 @@ class AsyncQueueManager:
     def __init__(self, q_mgr: queue_manager.QueueManager, thread: ConnectionThread | None = None) -> None:
         """Take over a connection that exists already, for example the result of ``mqgroups.wrap``.
 
-        Another thread has made the connection. So the application must have connected with MQCNO_HANDLE_SHARE_BLOCK, as
+        Such a connection was made in another thread, so the application must have connected with MQCNO_HANDLE_SHARE_BLOCK, as
         ``connect`` does. Otherwise calls fail with 2018 (MQRC_HCONN_ERROR).
         """
         self.q_mgr = q_mgr

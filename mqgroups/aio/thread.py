@@ -1,9 +1,8 @@
 """The thread of a connection, which makes the calls one after the other, in the order in which tasks made them.
 
-An MQI call cannot be undone. A cancelled call ends normally, or at its next wait (``ConnectionThread.sleep``) like an interrupted
-call. After an interruption the next call recovers (``connection/interruptions.py``). But no task gets the result of a cancelled
-call, and the task that made the call cannot know whether it began. So the group of a cancelled call accepts no more calls
-(``Calls``).
+An MQI call cannot be undone. A cancelled call ends normally, or it ends at its next wait (``ConnectionThread.sleep``), like an
+interrupted call. After an interruption the next call recovers (``connection/interruptions.py``). But no task gets the result of a
+cancelled call, and the cancelled task cannot know whether the call began. So the call's group accepts no more calls (``Calls``).
 """
 
 from __future__ import annotations
@@ -28,15 +27,15 @@ _numbers = itertools.count(1)
 
 
 class CallCancelled(BaseException):
-    """Ends a call in its thread because the call's task was cancelled. Applications never see it."""
+    """Ends a call in its thread because the call's task was cancelled. Applications never see this exception."""
 
 
 class _Call:
     """A call in the thread.
 
     Attributes:
-        cancelled: set when the task is cancelled.
-        hook: the application's coroutine that the call waits for.
+        cancelled: an event that is set when the call's task is cancelled.
+        hook: the application's coroutine for which the call is waiting; ``None`` if there is no such coroutine.
     """
 
     def __init__(self) -> None:
@@ -51,7 +50,7 @@ class _Call:
 
 
 class ConnectionThread:
-    """A thread that makes the calls of tasks on one connection."""
+    """A thread that makes all calls on one connection, for all tasks."""
 
     def __init__(self) -> None:
         self._executor = ThreadPoolExecutor(1, f"mqgroups.aio-{next(_numbers)}")
@@ -69,11 +68,11 @@ class ConnectionThread:
 
         Args:
             function: a function of this package.
-            undo: called in the thread with the result, if the task was cancelled and does not get it.
-            certain: make the call even if the task is cancelled before the call begins.
+            undo: called in the thread with the result, if the task was cancelled and does not get the result.
+            certain: whether to make the call even if the task is cancelled before the call begins.
 
         Raises:
-            GroupUsage: the connection is closed; or the caller is a function of the application that the thread waits for.
+            GroupUsage: the connection is closed; or the caller is a function of the application for which the thread is waiting.
         """
         if _waiting.get() is self:
             raise GroupUsage(
@@ -109,7 +108,7 @@ class ConnectionThread:
             raise CallCancelled
 
     def wait_for(self, coroutine: Coroutine[Any, Any, _T], loop: asyncio.AbstractEventLoop) -> _T:
-        """Run a coroutine of the application in the event loop, and return its result. Call it in the thread."""
+        """Run a coroutine of the application in the event loop, and return its result. Call this method in the thread."""
         call, before = self._running, _waiting.set(self)
         assert call is not None
         try:
@@ -124,7 +123,7 @@ class ConnectionThread:
             _waiting.reset(before)
 
     def end(self) -> None:
-        """Return at once, and let the thread end after its pending calls."""
+        """Let the thread end after its pending calls. Do not wait for the end."""
         self._ended = True
         self._executor.shutdown(wait=False)
 
@@ -143,13 +142,13 @@ class Calls:
     """Makes the calls of one group. It refuses calls after a cancelled call, because the effect of that call is not known."""
 
     def __init__(self, thread: ConnectionThread, remedy: str) -> None:
-        """``remedy``: what the application can do after a cancelled call."""
+        """``remedy``: a text for errors, about what the application can do after a cancelled call."""
         self._thread = thread
         self._remedy = remedy
         self._is_over = False
 
     async def make(self, function: Callable[[], _T]) -> _T:
-        """Call ``function`` in the thread; raises GroupUsage after a cancelled call."""
+        """Call ``function`` in the thread. Raises GroupUsage if an earlier call was cancelled."""
         self.check()
         try:
             return await self._thread.call(function)
@@ -158,6 +157,6 @@ class Calls:
             raise
 
     def check(self) -> None:
-        """Raise GroupUsage after a cancelled call."""
+        """Raise GroupUsage if an earlier call was cancelled."""
         if self._is_over:
             raise GroupUsage(f"a call was cancelled in this group, so it is not known what it did. {self._remedy}")

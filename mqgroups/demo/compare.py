@@ -1,4 +1,4 @@
-"""Compares the messages that arrived with the table, and finds messages that are still on the queues."""
+"""Compares the table with the messages that arrived, and finds messages that are still on the queues."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mqgroups.mqi import constants as mq
 def differences(table: Iterable[Day], directory: Path) -> list[str]:
     """Return a sentence for each difference between the table and the consumer's files.
 
-    A file has the messages of one group. So if there are no differences, every flight has arrived once and in order, and every
-    group whole and in order.
+    A file has the messages of one group. So if there are no differences, every flight has arrived once and in order, and all
+    groups are whole and in order.
     """
     found = {path.name: path for path in directory.iterdir()}
     sentences = []
@@ -48,7 +48,7 @@ def _differences_of_day(name: str, expected: list[str], lines: list[str]) -> Ite
 
 
 def left_on_queues(q_mgr: mqgroups.QueueManager, queues: Iterable[str]) -> list[str]:
-    """Return a sentence for each queue with messages. CurrentQDepth does not count messages that are got but not committed."""
+    """Return a sentence for each queue that has messages. CurrentQDepth does not count messages of uncommitted gets."""
     sentences = []
     for name in queues:
         queue = connection_of(q_mgr).open_queue(name, mq.MQOO_INQUIRE)

@@ -16,7 +16,7 @@ NAME = "FLIGHTS.SINK"
 
 
 def drain(connection: QueueManager, consumer: GroupConsumer, directory: Path, groups: int) -> None:
-    """Write groups to files until ``directory`` has this many files."""
+    """Write groups to files until ``directory`` has the files of this number of groups."""
 
     def name_of(group: IncomingGroup) -> str:
         return f"{len(_whole(directory)) + 1:04}-{group.name}.csv"
@@ -37,7 +37,7 @@ def drain(connection: QueueManager, consumer: GroupConsumer, directory: Path, gr
 
 
 def _whole(directory: Path) -> list[Path]:
-    """Return the files of whole groups. Files of other groups are hidden."""
+    """Return the files of whole groups. The file of an incomplete group is hidden."""
     return list(directory.glob("[0-9]*"))
 
 

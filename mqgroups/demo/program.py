@@ -1,6 +1,6 @@
 """The common parts of the producer and the consumer program: arguments, lines of progress, exit codes.
 
-Exit codes: 0 means done, 75 that the program resumes when it is restarted, 1 any other failure.
+Exit code 0 means that the work is done, 75 that the program resumes the work when it is restarted, and 1 any other failure.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _REPORT_EVERY = 25
 class DemoProgress:
     """Reports the progress of this program, in lines on standard output.
 
-    at 1500 1                   the number of messages (the last may not be committed yet), and of reconnections
-    resumed 2013-01-02 500      this program resumes the work of an earlier instance from this place
+    at 1500 1                   the number of messages (some may not be committed yet), and the number of reconnections
+    resumed 2013-01-02 500      this program continues the work of an earlier instance at this place
 
     For other lines, a program calls ``say``.
     """
@@ -53,7 +53,7 @@ class DemoProgress:
         self.report()
 
     def say(self, line: str) -> None:
-        """Write a line. Its first word is its kind."""
+        """Write a line. The first word is the kind of the line."""
         # The line is written at once, without a buffer, because the reader may kill this process after this line.
         os.write(sys.stdout.fileno(), f"{line}\n".encode())
 
@@ -70,7 +70,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 
 def connect(options: argparse.Namespace, connect_wait_s: float = 0.0) -> mqgroups.QueueManager:
-    """Connect as the arguments say. Wait ``connect_wait_s`` for the queue manager."""
+    """Connect with the program's arguments. Wait up to ``connect_wait_s`` seconds for the queue manager."""
     with_password = bool(os.environ.get(PASSWORD_VARIABLE))
     return mqgroups.connect(
         options.qmgr,
@@ -90,7 +90,7 @@ def mark_done(path: Path) -> None:
 
 
 def run(program: Callable[[], None]) -> None:
-    """Run a program. If it fails, write one line on standard error and end the process."""
+    """Run a program. If the program fails, write one line to standard error and end the process."""
     try:
         program()
     except MQGroupsError as error:

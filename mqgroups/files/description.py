@@ -2,11 +2,11 @@
 
     mqgroups.Name                             the file's name, without its folder
     mqgroups.FileBytes                        the file's length
-    mqgroups.FileModifiedMs                   its modification time, in milliseconds since 1970, UTC
-    mqgroups.FileSha256                       its SHA-256, in hexadecimal digits
+    mqgroups.FileModifiedMs                   the file's modification time, in milliseconds since 1970, UTC
+    mqgroups.FileSha256                       the file's SHA-256, in hexadecimal digits
 
-IBM MQ Managed File Transfer has other names for these properties, and no digest. This was only read (IBM MQ, "MQ message
-properties set by MFT on messages written to destination queues"). No types are given there, so numbers are read as text, too.
+IBM MQ Managed File Transfer has other names for these properties, and no digest. The names are only known from IBM's page "MQ
+message properties set by MFT on messages written to destination queues". It gives no types, so text is read as a number, too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PREFIX_BYTES = 16
 
 
 def unseen(_doing: str, _path: Path, _done: int, _total: int | None) -> None:
-    """Do nothing with the progress of a file. This is the default ``on_bytes``."""
+    """Ignore the progress of a file. This function is the default for ``on_bytes``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Description:
     def of_file(cls, file: BinaryIO, path: Path, on_bytes: OnBytes = unseen) -> tuple[Description, bytes]:
         """Read an open file, whose name is ``path``, to its end. Raises OSError.
 
-        Returns the description; and for each block, the first ``PREFIX_BYTES`` of the SHA-256 of the data up to its end.
+        Returns the description, and for each block a digest: SHA-256 of all data up to the block's end, cut to ``PREFIX_BYTES``.
         """
         modified_ms, prefixes = os.fstat(file.fileno()).st_mtime_ns // 1_000_000, bytearray()
         sha256 = _digest(file, path, on_bytes, prefixes)
@@ -80,16 +80,16 @@ class Description:
 
     @property
     def properties(self) -> dict[str, str | int | None]:
-        """The properties for a group, without the name."""
+        """This description as properties for a group, without the file's name."""
         return {_BYTES: self.data_bytes, _MODIFIED: self.modified_ms, _SHA256: self.sha256}
 
     @property
     def total(self) -> int | None:
-        """The length if a file can have it, else ``None``. The number comes from a message, so it may be any number."""
+        """The file's length; ``None`` if it is not known, or if no file can have it. A message can give any number as length."""
         return self.data_bytes if self.data_bytes is not None and 0 <= self.data_bytes <= sys.maxsize else None
 
     def wrong(self, path: Path, on_bytes: OnBytes = unseen) -> str:
-        """Return how a file differs from this description; empty if it does not."""
+        """Return a text with the difference between a file and this description; empty if there is no difference."""
         found = path.stat().st_size
         if self.data_bytes is not None and found > self.data_bytes:
             # The group may have many more bytes, which are not written to the file.
@@ -103,7 +103,7 @@ class Description:
         return ""
 
     def set_time(self, path: Path) -> None:
-        """Set a file's modification time as described, if its file system supports such a time."""
+        """Set a file's modification time to the time of this description, if the file system supports this time."""
         if self.modified_ms is not None:
             with contextlib.suppress(OverflowError, OSError):
                 os.utime(path, ns=(self.modified_ms * 1_000_000,) * 2)
@@ -115,7 +115,7 @@ def sent_name(path: Path) -> str:
 
 
 def _digest(file: BinaryIO, path: Path, on_bytes: OnBytes, prefixes: bytearray | None = None) -> str:
-    """Return the SHA-256 of an open file. Adds the beginning of the digest up to the end of each block to ``prefixes``."""
+    """Return the SHA-256 of an open file. Append a digest for each block to ``prefixes``; see ``Description.of_file``."""
     found, done, total = hashlib.sha256(), 0, os.fstat(file.fileno()).st_size
     file.seek(0)
     while data := file.read(BLOCK_BYTES):

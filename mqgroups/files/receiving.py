@@ -26,7 +26,7 @@ class Received:
 
     Attributes:
         path: where the file is.
-        reason: why the file is in quarantine; empty if it is as it was sent.
+        reason: why the file is in quarantine; empty if the file is as it was sent.
         data_bytes: the file's length.
         group_id: the GroupId of the file's group, in hexadecimal digits.
     """
@@ -52,10 +52,10 @@ class FileReceiver:
         """Make the consumer.
 
         Args:
-            open_consumer: makes the consumer, with ``stream=True`` and the argument ``on_abandon=`` that it gets.
+            open_consumer: called with ``on_abandon``. It returns a consumer that has this ``on_abandon``, and ``stream=True``.
             folder: an existing folder that nothing else writes to.
             keep_waiting: whether to continue waiting if the rest of a group does not come within ``group_wait_s``.
-            max_bytes: the most bytes of a file, whatever its sender says. A longer file is cut, and goes to quarantine.
+            max_bytes: the maximum length of a file, whatever the sender has described. A longer file is cut, and quarantined.
             on_bytes: called with the progress of each file.
 
         Raises GroupUsage, OSError, MQGroupsError: see ``FileSink`` and ``group_consumer``.
@@ -77,7 +77,7 @@ class FileReceiver:
         Raises:
             GroupStalled: the rest of a group does not come, and ``keep_waiting`` is not set.
             OSError: a file cannot be written. The error names the file or the folder.
-            MQGroupsError: as ``GroupConsumer``. The next start continues.
+            MQGroupsError: an error of ``GroupConsumer``. The next start continues.
         """
         try:
             yield from self._received()
@@ -117,7 +117,7 @@ class FileReceiver:
             yield from self._in_place()
 
     def _in_place(self) -> Iterator[Received]:
-        """Yield the file that was renamed since the last call. The first call yields a file that the last start has left."""
+        """Yield the file that was renamed since the last call. The first call yields the file that the last start has left."""
         finished, self._sink.finished = self._sink.finished, None
         if finished is not None:
             # Until the next commit, the sink's checkpoint is about this file.
@@ -143,5 +143,5 @@ def _name_of(group: IncomingGroup) -> str:
 
 
 def _known_as(about: Description, group: IncomingGroup) -> Path:
-    """Return the file's own name for operators, because they do not know its hidden name."""
+    """Return the file's name as operators know it. They do not know the file's hidden name."""
     return Path(about.name or short_id(group.key))

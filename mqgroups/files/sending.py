@@ -2,11 +2,11 @@
 
 The group of a file has the file's description as its properties, so an interrupted group can be resumed only with the same file.
 The last message of a group is committed with a checkpoint that lists the file. So a file that was sent is not sent again, unless
-its contents or its modification time change. With an archive, the checkpoint lists only the last file, until that is moved.
+its contents or its modification time change. With an archive, the checkpoint lists only the last file, until the file is moved.
 
-A file is opened once, and the open file is described and sent. Other users may be able to write to its folder. If they replace
-the file meanwhile, for example by a link, the new file is not sent. They may also write to the file. So before a block is put, it
-is compared with the described block. Thus all messages of a group have data of the same contents, even after a restart.
+A file is opened once, and the open file is described and sent. Other users may be able to write to the file's folder. If they
+replace the file meanwhile, for example by a link, the new file is not sent. They may also write to the file. So each block is
+compared with its digest before the block is put. Thus all messages of a group are from the same contents, even after a restart.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LONGEST_LINE = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Attributes that differ between two files, and between a file before and after a change."""
+    """Attributes of a file. Two files have different attributes, and a change of a file changes its attributes."""
 
     device: int
     inode: int
@@ -61,7 +61,7 @@ class Sent:
     """A file that was sent, now or earlier.
 
     Attributes:
-        is_new: whether it was sent now.
+        is_new: whether the file was sent now.
         data_bytes: the file's length.
     """
 
@@ -74,10 +74,10 @@ class Records:
     """How a file is divided into messages.
 
     Attributes:
-        kind: ``"bytes"``: messages of a fixed length. ``"lines"``: a message for each line, with its LF. ``"file"``: one message
-            in segments, and an empty message that ends the group. (Without the latter, a group could not be abandoned while only
-            some segments of its last message are committed.)
-        data_bytes: how many bytes a message has, for ``"bytes"``.
+        kind: with ``"bytes"``, messages have a fixed length. With ``"lines"``, each line, with its LF, is a message. With
+            ``"file"``, the file is one message in segments, and an empty message ends the group. (Without the empty message, a
+            group could not be abandoned while only some segments of its last message are committed.)
+        data_bytes: the length of a message, if ``kind`` is ``"bytes"``.
     """
 
     kind: str
@@ -85,7 +85,7 @@ class Records:
 
     @classmethod
     def of(cls, text: str) -> Records:
-        """Return the records for ``file``, ``lines`` or ``bytes:N``; raises ConfigurationError for another text."""
+        """Return the ``Records`` for the text ``file``, ``lines`` or ``bytes:N``. Raises ConfigurationError for another text."""
         found = re.fullmatch(r"file|lines|bytes:([1-9][0-9]{0,8})", text)
         if found is None:
             raise ConfigurationError(f"records must be file, lines or bytes:N, such as bytes:65536, got {text!r}")
@@ -95,7 +95,7 @@ class Records:
         return f"bytes:{self.data_bytes}" if self.kind == "bytes" else self.kind
 
     def read(self, file: BinaryIO) -> Iterator[bytes]:
-        """Yield the records of a file; raises GroupUsage if a line is too long for a message."""
+        """Yield the records of a file, each the data of one message. Raises GroupUsage if a line is too long for a message."""
         if self.kind != "lines":
             while data := file.read(self.data_bytes):
                 yield data
@@ -122,9 +122,9 @@ class FileSender:
         """Take a producer.
 
         Args:
-            producer: a producer that has no checkpoint of another kind.
+            producer: a producer without a checkpoint, or with the checkpoint of an earlier ``FileSender``.
             records: how files are divided into messages.
-            archive: the folder that files are moved to after they are sent. It must be on the same file system.
+            archive: the folder that files are moved to after they are sent. It must be on the same file system as the files.
             on_bytes: called with the progress of each file.
 
         Raises GroupUsage if the producer has a checkpoint of another kind.
@@ -149,11 +149,11 @@ class FileSender:
     def in_order(self, looks: Looks) -> list[Path]:
         """Return the files in the order in which they have to be sent. The file of an interrupted group is the first.
 
-        When the next file is sent, the checkpoint forgets files that are not among these.
+        When the next file is sent, the checkpoint forgets all files that are not in ``looks``.
 
         Raises:
-            GroupUsage: a group is interrupted, and its file is not among these files, or has changed, or changes now.
-            OSError: a file is missing, and is not in the archive; or it is a pipe or a device.
+            GroupUsage: a group is interrupted, and its file is not among these files, or has changed, or changes meanwhile.
+            OSError: a file is missing, and is not in the archive; or a file is a pipe or a device.
             Stopped: ``stop`` of the producer was called.
         """
         self._looks = looks
@@ -184,7 +184,7 @@ class FileSender:
         )
 
     def abandon(self) -> str:
-        """Abandon the interrupted group. Returns the name of its file, or an empty name if no group is interrupted."""
+        """Abandon the interrupted group, and return the name of the group's file; empty if no group is interrupted."""
         interrupted = self._interrupted()
         if interrupted is None:
             return ""
@@ -193,13 +193,13 @@ class FileSender:
         return interrupted.name or "a group without a name"
 
     def send(self, path: Path) -> Sent | None:
-        """Send a file of ``in_order``, or its rest. Return ``None`` if the file has changed since its folder was listed.
+        """Send a file of ``in_order``, or the rest of it. Return ``None`` if the file has changed since its folder was listed.
 
         Raises:
             GroupUsage: the file changed while it was read, so nothing of it was sent; or it changed while it was sent, so its
                 group cannot be completed; or it was changed or replaced after that, so it is not moved.
             OSError: the file cannot be read, or cannot be moved to the archive.
-            MQGroupsError: as ``OutgoingGroup.put``.
+            MQGroupsError: an error of ``OutgoingGroup.put``.
         """
         with self._open(path) as file:
             if file is None:
@@ -223,7 +223,7 @@ class FileSender:
         return Sent(is_new, look.data_bytes)
 
     def _move(self, path: Path, archive: Path, content: str) -> None:
-        """Move a file that was sent to the archive, where it replaces nothing."""
+        """Move a file to the archive after it was sent. No file of the archive is replaced."""
         # If the path is a link, the link is moved, not the file that it leads to.
         moved = path.lstat()
         target = archive / free_name(archive, path.name, "", content)
@@ -235,13 +235,13 @@ class FileSender:
         _check_unchanged(target, target.lstat(), Look.of(moved))
 
     def finish(self) -> None:
-        """Remove the checkpoint if there is an archive, and the last file is in it."""
+        """Remove the checkpoint if there is an archive, and if the file that was sent last is in the archive."""
         if self._archive is not None and not self._sent:
             self._producer.forget()
 
     @contextmanager
     def _open(self, path: Path) -> Iterator[BinaryIO | None]:
-        """Open a file for a ``with`` block; ``None`` if the file has changed since its folder was listed."""
+        """Open a file for a ``with`` block. Yield ``None`` if the file has changed since its folder was listed."""
         look = self._looks.get(path)
         # Without O_NONBLOCK, this call would wait if a pipe had replaced the file.
         flags = os.O_NONBLOCK | (0 if look is None else os.O_NOFOLLOW)
@@ -292,7 +292,7 @@ class FileSender:
                 group.put(data, last=last)
 
     def _told(self, records: Iterable[bytes], path: Path, about: Description) -> Iterator[bytes]:
-        """Yield the records, and call ``on_bytes`` after each of them."""
+        """Yield the records, and call ``on_bytes`` after each record."""
         done = 0
         for data in records:
             yield data
@@ -335,10 +335,10 @@ def _until_last(records: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
 
 
 class _Compared(io.RawIOBase):
-    """A reader of a file, from the beginning. It raises GroupUsage if a block is not as it was described."""
+    """A reader of a file, from the file's beginning. It raises GroupUsage if a block has changed since its digest was made."""
 
     def __init__(self, file: BinaryIO, path: Path, prefixes: bytes) -> None:
-        """``prefixes``: the digests from ``Description.of_file``."""
+        """``prefixes``: the digests that ``Description.of_file`` has returned."""
         file.seek(0)
         self._file, self._path, self._prefixes = file, path, io.BytesIO(prefixes)
         self._digest = hashlib.sha256()

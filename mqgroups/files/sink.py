@@ -8,16 +8,16 @@
                     file.write(message.data + b"\\n")
 
 A file is written under a hidden name. Before each commit the file is made durable, and its hidden name and length become the
-consumer's checkpoint. After a crash the next start copies the committed part to a file of its own, and appends the messages that
+consumer's checkpoint. After a crash the next start copies the committed part to a new hidden file, and appends the messages that
 come again. After the group's last commit the file is renamed. If the program dies between this commit and the renaming, the
 checkpoint shows this, and the next start renames the file. So a file without a hidden name is whole, and is never changed again.
-The sink knows a group by its key, and does not use the name of an existing file again.
+The sink recognizes a group by its key, and does not use the name of an existing file again.
 
 A process that was paused for a while may continue after the next start of the program. It cannot commit any longer, but it may
-still write. Therefore each start has hidden names with its own number, and removes only files with lower numbers.
+still write. Therefore each start has its own number in its hidden names, and removes only files with lower numbers.
 
-A file that ``check`` finds wrong, or that the application calls wrong (``fail``), goes to the folder ``quarantine`` instead, next
-to a file with the reason. The file of a group whose rest went to the backout queue also goes there.
+A file that ``check`` finds wrong, or that the application rejects with ``fail``, goes to the folder ``quarantine`` instead, next
+to a file with the reason. If the rest of a group has gone to the backout queue, the group's file goes to this folder, too.
 
 The checkpoint of the consumer belongs to the sink, and remains when the consumer is closed. When the sink is not used any longer,
 remove the checkpoint with ``consumer.forget()``.
@@ -67,13 +67,13 @@ class FileSink:
         name_of: Callable[[IncomingGroup], str] = attrgetter("name"),
         check: Callable[[IncomingGroup, Path], str] | None = None,
     ) -> None:
-        """Finish the file that the last start has left, and use ``consumer.before_commit``.
+        """Finish the file that the last start has left, and attach this sink to the consumer.
 
         Args:
             folder: an existing folder.
-            consumer: a consumer that has no checkpoint of another kind.
+            consumer: a consumer without a checkpoint, or with the checkpoint of an earlier ``FileSink``.
             name_of: returns the name of a group's file; by default the group's name.
-            check: called when the whole file is on disk, before the last commit. Returns why the file is wrong, else ``""``.
+            check: called when the whole file is on disk, before the last commit. It returns why the file is wrong, else ``""``.
 
         Raises:
             ConfigurationError: ``consumer`` is not a consumer, or is a consumer for asyncio.
@@ -104,13 +104,13 @@ class FileSink:
     def file(self, group: IncomingGroup) -> Iterator[BinaryIO]:
         """Return the file of a group, for a ``with`` statement around the iteration over its messages.
 
-        The file's name is the group's name, or the GroupId if a file cannot have the group's name. If such a file exists already,
-        ``.`` and the GroupId are appended, or the MsgId of the group's first message, or a random number. For a message without a
-        group, its MsgId replaces the GroupId.
+        The file's name is the group's name, or the GroupId if a file cannot have the group's name. If a file of that name exists
+        already, ``.`` and the GroupId are appended. If that name exists, too, the MsgId of the group's first message is appended
+        instead, or else a random number. For a message without a group, its MsgId replaces the GroupId.
 
         Raises:
-            GroupUsage: on entering the block, the beginning of the group, or of its file, is missing.
-            OSError: on entering the block, the file cannot be opened.
+            GroupUsage: the block is entered, but the beginning of the group or of its file is missing.
+            OSError: the block is entered, but the file cannot be opened.
         """
         file = self._begin(group)
         in_order = False
@@ -126,7 +126,7 @@ class FileSink:
                 self.finish()
 
     def _begin(self, group: IncomingGroup) -> BinaryIO:
-        """Open the file of a group, with the data that is committed."""
+        """Open the file of a group. The file contains the data that is committed."""
         self.finish()
         place, key = _Place.of(group.checkpoint), group.key.hex()
         if place is not None and (place.ended or not may_be_same(bytes.fromhex(place.key), group.key)):
@@ -155,11 +155,11 @@ class FileSink:
         return file
 
     def fail(self, reason: str) -> None:
-        """Put the file of this group in quarantine when the group ends, even if the group is abandoned."""
+        """Put the file of the present group in quarantine when the group ends, even if the group is abandoned."""
         self._failure = reason[:LONGEST]
 
     def finish(self) -> None:
-        """Rename the file of the last group that ended, if it is not renamed yet. Remove files that no checkpoint names."""
+        """Rename the file of the last group that ended, if it is still hidden. Remove hidden files that no checkpoint names."""
         place = _Place.of(self._consumer.checkpoint)
         if place is not None and place.ended and (hidden := self._folder / place.part).exists():
             # A name that was free when the group began may be taken by now. rename() is the only operation after which the hidden
@@ -231,10 +231,10 @@ class FileSink:
 
 
 def free_name(folder: Path, name: str, *ends: str, beside: str = "") -> str:
-    """Return ``name`` with the first of ``ends`` that makes it free in a folder, or else with a random end.
+    """Return ``name`` with the first suffix of ``ends`` that makes a new name in the folder, or else with a random suffix.
 
-    Characters that the locale lacks are escaped. If the file system does not allow a name of that length, also with ``beside``
-    appended, the name is cut before its end.
+    Characters that the locale lacks are escaped. A name that would be too long for the file system, also with ``beside``
+    appended, is cut before the suffix.
     """
     encoding, most = sys.getfilesystemencoding(), os.pathconf(folder, "PC_NAME_MAX") - len(beside)
     try:
@@ -251,9 +251,9 @@ def free_name(folder: Path, name: str, *ends: str, beside: str = "") -> str:
 
 
 def _is_name(name: str) -> bool:
-    """Whether a file may have this name, which comes from a message.
+    """Return whether a file is allowed to have this name, which comes from a message.
 
-    The name must not lead out of the folder, hide the file, or look like an option of a command that has it as an argument.
+    The name must not lead out of the folder or hide the file. A command must not take the name for an option.
     """
     return (
         0 < len(name) <= _LONGEST_NAME
@@ -279,7 +279,7 @@ def _start_of(part: Path) -> int:
 
 
 def _copy(source: Path, target: BinaryIO, length: int) -> None:
-    """Copy the first ``length`` bytes of a file; raises GroupUsage if the file is shorter."""
+    """Copy the first ``length`` bytes of a file. Raises GroupUsage if the file is shorter."""
     if not length:
         return
     with open(source, "rb", opener=_no_link) as file:
@@ -297,8 +297,8 @@ def _no_link(path: str, flags: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The values of a checkpoint: the name of a group's file, the group's key in hexadecimal digits, the file's hidden name, its
-    committed length, whether the group has ended, and why its file goes to quarantine.
+    """The values of a checkpoint. ``key`` is the group's key in hexadecimal digits, ``part`` is the hidden name of the file,
+    ``length`` is the file's committed length, and ``wrong`` is the reason why the file goes to quarantine.
     """
 
     name: str
@@ -314,9 +314,9 @@ class _Place:
 
     @classmethod
     def of(cls, checkpoint: Any) -> _Place | None:
-        """Return the values of a checkpoint; raises GroupUsage if a sink cannot have made it.
+        """Return the values of a checkpoint. Raises GroupUsage if no sink can have made the checkpoint.
 
-        The check is strict, because any user who may put to the status queue can change a checkpoint, and its names become paths.
+        The check is strict, because any user who may put to the status queue can change a checkpoint, and the names become paths.
         """
         match checkpoint:
             case None:

@@ -2,10 +2,10 @@
 
 Two variables must change for a child process:
 
-* ``service.instance.id`` names the sender. If several processes have the same name, a collector takes their counters for one
-  series, and takes each lower value for a restart. The given name stays the same when the process is started again.
-* ``opentelemetry-instrument`` needs a folder in ``PYTHONPATH``. Versions before 0.63b0 remove the folder from the environment, so
-  that child processes are not instrumented.
+* ``OTEL_RESOURCE_ATTRIBUTES`` has ``service.instance.id``, the sender's name. If several processes had the same name, a collector
+  would treat their counters as one series, and each lower value as a restart. A process that is started again keeps its name.
+* ``PYTHONPATH`` has a folder that ``opentelemetry-instrument`` needs. Versions before 0.63b0 remove the folder from the
+  environment, so child processes are not instrumented.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _AUTO = Path("opentelemetry", "instrumentation", "auto_instrumentation").parts
 
 
 def instrumented_by() -> str:
-    """Return the folder with which ``opentelemetry-instrument`` has instrumented this process; empty if it has not."""
+    """Return the folder that ``opentelemetry-instrument`` has used for this process; empty if the process is not instrumented."""
     site = getattr(sys.modules.get("sitecustomize"), "__file__", None) or ""
     folder = Path(site).parent
     return str(folder) if folder.parts[-len(_AUTO) :] == _AUTO else ""
 
 
 def variables(instance: str, given: Mapping[str, str], folder: str) -> dict[str, str]:
-    """Return the variables to set for a process with this ``service.instance.id``.
+    """Return the environment variables to set for a child process.
 
-    ``given``: the environment of this process. ``folder``: the result of ``instrumented_by``.
+    ``instance``: its ``service.instance.id``. ``given``: this process's variables. ``folder``: the result of ``instrumented_by``.
     """
     others = [each for each in given.get(_RESOURCE, "").split(",") if each and each.split("=")[0].strip() != _INSTANCE]
     found = {_RESOURCE: ",".join([*others, f"{_INSTANCE}={quote(instance)}"])}
@@ -45,7 +45,7 @@ def variables(instance: str, given: Mapping[str, str], folder: str) -> dict[str,
 
 @contextmanager
 def traced_as(instance: str, environment: MutableMapping[str, str] = os.environ) -> Iterator[None]:
-    """Set the environment for processes that are started in this ``with`` block, with this ``service.instance.id``."""
+    """Change the environment for a ``with`` block, so that processes that start in the block have the name ``instance``."""
     new = variables(instance, environment, instrumented_by())
     before = {name: environment.get(name) for name in new}
     environment.update(new)

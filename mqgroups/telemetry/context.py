@@ -1,10 +1,10 @@
-"""Makes W3C trace context for messages and status records, and makes span links from it.
+"""Makes W3C trace context for messages and status records, and makes span links from trace context.
 
 IBM's own propagation uses the same two message properties, ``traceparent`` and ``tracestate`` (ibmmq's mqotel, IBM MQ for z/OS,
 IBM MQ topic "Trace context"). So IBM's programs and this package can read each other's context. The application's propagators
-are not used, because other users of the queue may not expect more properties than these two.
+are not used, because they can set further properties, and other users of the queue may not expect these.
 
-This package's consumers get the context with all other properties, in an MQRFH2 in front of the data (``mqi.rfh2``).
+This package's consumers get the context together with all other properties, in an MQRFH2 in front of the data (``mqi.rfh2``).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ PROPAGATOR = TraceContextTextMapPropagator()
 
 
 class TraceContext(NamedTuple):
-    """The values of the two properties. An empty value means that the property is not set."""
+    """The values of a message's two properties for trace context. An empty value means that the property is not set."""
 
     traceparent: str = ""
     tracestate: str = ""
 
     def as_properties(self) -> dict[str, str]:
-        """Return the properties that are set."""
+        """Return the names and values of the properties that are set."""
         given = {sc.TRACEPARENT: self.traceparent, sc.TRACESTATE: self.tracestate}
         return {name: value for name, value in given.items() if value}
 
@@ -47,7 +47,7 @@ _ONLY_CONTEXT = re.compile(f"<usr><{sc.TRACEPARENT}>([0-9a-f-]+)</{sc.TRACEPAREN
 
 
 def of_span(span: trace.Span | None) -> TraceContext:
-    """Return the context for a message that is put in this span; empty if there is no valid span."""
+    """Return the trace context for a message that is put in this span; empty if the span is ``None`` or not valid."""
     return (_of_span(span) if span is not None else None) or NONE
 
 
@@ -62,7 +62,7 @@ def _of_span(span: trace.Span) -> TraceContext:
 
 
 def link(traceparent: str, tracestate: str = "", attributes: Mapping[str, str | int] | None = None) -> Link | None:
-    """Return a link to the span that ``traceparent`` names; ``None`` if it is not valid."""
+    """Return a link to the span that ``traceparent`` names; ``None`` if ``traceparent`` is not valid."""
     if not tracestate and (plain := _PLAIN.fullmatch(traceparent)) is not None:
         # Nearly all messages have this form. The link is the same as the propagator's.
         trace_id, span_id, flags = (int(number, 16) for number in plain.groups())
@@ -74,7 +74,7 @@ def link(traceparent: str, tracestate: str = "", attributes: Mapping[str, str | 
 
 
 def in_folders(folders: tuple[str, ...]) -> TraceContext:
-    """Return the trace context in the property folders of a message; empty if they have none."""
+    """Return the trace context in the property folders of a message; empty if the folders have no trace context."""
     if len(folders) == 1 and (only := _ONLY_CONTEXT.fullmatch(folders[0])) is not None:
         return TraceContext(only[1])
     if not any("<traceparent" in folder for folder in folders):
@@ -93,19 +93,19 @@ def _read(folders: tuple[str, ...]) -> TraceContext:
 
 @guarded
 def in_header(md: bytes, data: bytes) -> bool:
-    """Whether the application has put trace context into an MQRFH2 itself."""
+    """Return whether the data has an MQRFH2 into which the application itself has written trace context."""
     found = rfh2.without_properties(md, data)
     return found is not None and in_folders(found[2].folders).traceparent != ""
 
 
 def is_instrumented(function: Callable[..., object]) -> bool:
-    """Whether another instrumentation has wrapped a binding's function. Then that instrumentation propagates context."""
+    """Return whether another instrumentation has wrapped a binding's function. If so, that instrumentation propagates context."""
     return hasattr(function, "__wrapped__")
 
 
 def keep_api_exit_out() -> None:
-    """Tell IBM's API exit for OpenTelemetry, if installed, that this process propagates context, as IBM's bindings do.
+    """Report to IBM's API exit for OpenTelemetry that this process propagates context itself. IBM's bindings do the same.
 
-    This is not verified. It was only read in ibmmq's mqotel.
+    The effect is not verified. It is only known from the source of ibmmq's mqotel.
     """
     os.environ.setdefault("AMQ_OTEL_INSTRUMENTED", "true")

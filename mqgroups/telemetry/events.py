@@ -1,4 +1,4 @@
-"""The events of a producer or consumer. It reports each event once, when it is certain (``status/owner.py``).
+"""The events of a producer or consumer. Each event is reported once, when it is certain (``status/owner.py``).
 
 The receivers are the spans and metrics (``telemetry/owner.py``) and the application's hooks (``status/hooks.py``).
 """
@@ -16,11 +16,11 @@ from mqgroups.errors import MQIError
 
 
 class GroupFound(NamedTuple):
-    """The start has found the record of an interrupted group.
+    """A starting producer or consumer has found the record of an interrupted group.
 
     Attributes:
         epoch: the number of the owner that has found the record.
-        began_ns: when the start began, as ``time.time_ns()``.
+        began_ns: the time at which the start began, from ``time.time_ns()``.
     """
 
     record: StatusRecord
@@ -29,7 +29,7 @@ class GroupFound(NamedTuple):
 
 
 class UnitBegun(NamedTuple):
-    """A unit of work has its first message, or is about to have it.
+    """The first message of a unit of work was put or got, or is about to be put or got.
 
     Attributes:
         below: the context of the span that another owner has in the same unit of work; ``None`` if there is no such span.
@@ -47,7 +47,7 @@ class UnitCommitted(NamedTuple):
         position: the position in the group according to that record.
         messages, data_bytes: how many messages were put or got in the unit of work, and how many bytes of data they have.
         ends_group: whether this was the last unit of work of its group.
-        at_s: when the commit was known, as ``time.monotonic()``.
+        at_s: the time at which the success of the commit was known, from ``time.monotonic()``.
     """
 
     record: StatusRecord
@@ -77,11 +77,11 @@ class UnitBackedOut(NamedTuple):
 
 
 class OutcomeFound(NamedTuple):
-    """The record has shown whether a unit of work was committed.
+    """The status record has shown whether a unit of work was committed.
 
     Attributes:
-        messages: the number of messages in the unit of work, if its MQCMIT had no answer; else 0.
-        reason: the reason code of this MQCMIT; else 0.
+        messages: the number of messages in the unit of work if its MQCMIT had no answer; else 0.
+        reason: the reason code of the MQCMIT if it had no answer; else 0.
     """
 
     outcome: CommitOutcome
@@ -98,7 +98,7 @@ class RecoveryBegun(NamedTuple):
 
 
 class RecoveryEnded(NamedTuple):
-    """Recovery has ended; ``why`` is the error if it failed."""
+    """Recovery has ended. ``why`` is the error if recovery has failed, else ``None``."""
 
     why: BaseException | None = None
 

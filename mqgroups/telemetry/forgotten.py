@@ -1,4 +1,4 @@
-"""Warns of an object that was garbage-collected while it was open, and logs this, because Python hides ResourceWarnings."""
+"""Warns of an object that was garbage-collected while open. The warning is also logged, because Python hides ResourceWarnings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _log = logging.getLogger("mqgroups")
 
 
 def tell_forgotten(what: str, source: object, made_in: int, *, stacklevel: int = 2) -> None:
-    """Log and warn that ``source`` was not closed. Do nothing in a process that was forked from ``made_in``, which has a copy.
+    """Log and warn that ``source`` was not closed. Do nothing in a forked process, which only has a copy of ``source``.
 
-    ``stacklevel`` is the same as if the caller called ``warnings.warn`` itself.
+    ``made_in``: the id of the process that made ``source``. ``stacklevel``: as if the caller called ``warnings.warn`` itself.
     """
     if os.getpid() != made_in:
         return

@@ -1,6 +1,6 @@
 """The instruments for the lag of Spark's streams, which ``mqgroups/spark/lag.py`` reports.
 
-Ages are computed when metrics are collected, so the lag of a query that hangs grows.
+Ages are computed when metrics are collected. So if a query hangs, its reported lag continues to grow.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _age_s(since: str | None) -> float:
 
 
 def observe_lag(meter: metrics.Meter) -> None:
-    """Make the instruments with ``meter``."""
+    """Make the instruments for the lag with ``meter``."""
     for name, unit, text, value in (
         (sc.SPARK_LAG, "s", "Age of the oldest complete group in no micro-batch.", lambda each: _age_s(each["oldest"])),
         (sc.SPARK_WAITING, "{group}", "Complete groups in no micro-batch.", lambda each: each["waiting"]),

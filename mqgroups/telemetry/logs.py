@@ -1,6 +1,6 @@
 """The fields of every log record, with the names that spans and metrics use.
 
-Every record of a producer, consumer or connection has all of these fields, so that a format string or a query can rely on them.
+Every log record of a producer, consumer or connection has all of these fields, so a format string or a query can rely on them.
 An unknown value is empty or 0. ``trace_id`` and ``span_id`` are hexadecimal. They identify the span of the unit of work or,
 outside of a unit of work, the application's current span.
 """

@@ -1,9 +1,8 @@
-"""The spans of messages. Their times are recorded while messages are processed; the spans are made when the unit of work ends.
+"""The spans of messages. Times are recorded while messages are processed, and the spans are made when the unit of work ends.
 
-Making a span takes a large part of the time of a message, and making many spans in a row is faster than making each between two
-messages. If the process dies in a unit of work, its spans are lost, but its messages are backed out, too. A span is made earlier
-if it is needed, because the application makes spans below the span of its current message, or because a message carries the
-context of its span.
+Making a span takes a large part of a message's processing time, and making many spans in a row is faster than making a span after
+each message. If the process dies in a unit of work, the spans are lost, but the messages are backed out, too. A message's span is
+made earlier if the application makes spans below it, or if the message carries the context of its span.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _BEFORE = otel_context.create_key("mqgroups-before")
 
 
 class SpanTemplate(NamedTuple):
-    """The common values of an owner's spans for one operation."""
+    """The values that all spans of one operation of a producer or consumer have in common."""
 
     tracer: trace.Tracer
     name: str
@@ -36,10 +35,10 @@ class SpanTemplate(NamedTuple):
 
 
 class Timed:
-    """How long a message was processed. If a unit of work is sampled out, its messages have only this object, and no span.
+    """The times of a message's processing. If a unit of work is sampled out, its messages have such times, but no spans.
 
     Attributes:
-        why: the error with which the processing ends; ``None`` if there is no error.
+        why: the error that has ended the processing; ``None`` if there is no error.
     """
 
     __slots__ = ("_began_ns", "_ended_ns", "why")
@@ -56,15 +55,15 @@ class Timed:
         return (self._ended_ns - self._began_ns) / 1e9
 
     def end(self, end_time: int | None = None) -> None:
-        """Record the end time, by default now. Only the first call counts."""
+        """Record the end time, which is now by default. Later calls have no effect."""
         self._ended_ns = self._ended_ns or end_time or time.time_ns()
 
     def finish(self) -> None:
-        """Make and end the span. Called when the unit of work ends; does nothing here, because there is no span."""
+        """Do nothing, because there is no span. In ``MessageSpan`` this method makes and ends the span after the unit of work."""
 
 
 class MessageSpan(Timed, Span):
-    """The span of a message. The tracer's span is made on first use, or else by ``finish``."""
+    """The span of a message. The tracer makes the real span only when this object is first used, or else in ``finish``."""
 
     __slots__ = ("_below", "_like", "_link", "_made", "_msg_id", "_msg_seq_number")
 
@@ -156,7 +155,7 @@ class MessageSpan(Timed, Span):
 
 
 class MessageSpans:
-    """The spans of an owner's messages, from one unit of work to the next."""
+    """The message spans of one producer or consumer. One such object is used for all units of work."""
 
     def __init__(self, like: SpanTemplate) -> None:
         self._like = like
@@ -172,13 +171,13 @@ class MessageSpans:
     def begin(
         self, msg_seq_number: int, below: Context | None, link: Link | None = None, msg_id: bytes = b""
     ) -> MessageSpan:
-        """Begin the span of a message. The caller must end it, and set ``why`` if the message failed."""
+        """Begin the span of a message. The caller must end the span, and must set its ``why`` if the message failed."""
         span = MessageSpan(self._like, msg_seq_number, below, link, msg_id)
         self._begun.append(span)
         return span
 
     def hand_out(self, msg_seq_number: int, below: Context | None, link: Link | None, msg_id: bytes) -> None:
-        """Begin the span of a message that the application gets, and make it current."""
+        """Begin the span of a message that the application gets, and make the span current."""
         if self._in_hand is not None:
             self._in_hand.end()
         self._in_hand = span = self.begin(msg_seq_number, below, link, msg_id)
@@ -217,7 +216,7 @@ class MessageSpans:
 
     @guarded
     def step_out(self) -> None:
-        """Restore the application's own context, unless it is still processing a message."""
+        """Restore the application's own context, unless the application is still processing a message."""
         current, before = self._current, self._before
         # If the application has made another context current, or this is another thread, nothing changes.
         if self._in_hand is None and current is not None and before is not None:
@@ -226,7 +225,7 @@ class MessageSpans:
                 otel_context.attach(before)
 
     def finish(self) -> list[Timed]:
-        """Make the spans that have ended, and return them. To be called at the end of a unit of work."""
+        """Make the spans that have ended, and return them. Call this method at the end of a unit of work."""
         finished = [span for span in self._begun if span is not self._in_hand]
         self._begun = [] if self._in_hand is None else [self._in_hand]
         for span in finished:
@@ -235,9 +234,9 @@ class MessageSpans:
 
 
 def application_context() -> Context:
-    """Return the application's own context: the current context, or the context before it if a span was made current here.
+    """Return the application's own context: the current context or, if this module made a span current, the context before that.
 
-    Such a span may belong to another consumer, whose loop is not around this one, or which was never closed.
+    The span may belong to another consumer, which was never closed, or whose loop does not contain this consumer's loop.
     """
     current = otel_context.get_current()
     span, before = otel_context.get_value(_BEFORE, current) or (None, current)  # type: ignore[misc]  # an object
@@ -246,7 +245,7 @@ def application_context() -> Context:
 
 
 def end_span(span: Span, why: BaseException | str | None, ended_ns: int | None = None) -> None:
-    """End a span, with the status ERROR if ``why`` is an error."""
+    """End a span. If ``why`` is given, the span gets the status ERROR."""
     if why is not None:
         span.set_attributes(error_type(why))
         if isinstance(why, MQIError):
@@ -256,7 +255,7 @@ def end_span(span: Span, why: BaseException | str | None, ended_ns: int | None =
 
 
 def error_type(why: BaseException | str | None) -> dict[str, AttributeValue]:
-    """Return the attribute ``error.type`` for an error; empty if there was no error."""
+    """Return the attribute ``error.type`` for an error; no attribute if ``why`` is ``None``."""
     if why is None:
         return {}
     if isinstance(why, MQIError):

@@ -1,4 +1,4 @@
-"""The instruments for metrics. Single messages are recorded only if messages are traced.
+"""The instruments for metrics. Times of single messages are recorded only if messages are traced.
 
 Without a provider the instruments do nothing. A provider that is set later is used from then on.
 """
@@ -25,7 +25,7 @@ _GROUP_MESSAGES = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1e3, 1e
 
 
 class Instruments:
-    """One instrument for each metric, made with one meter."""
+    """The instruments, one for each metric. One meter makes all of them."""
 
     def __init__(self, meter: metrics.Meter) -> None:
         counter = meter.create_counter
@@ -74,7 +74,7 @@ def connected(place: Place) -> None:
 
 @guarded
 def could_not_connect(place: Place, reason: int) -> None:
-    """Count one MQCONNX that failed with this reason, whether it is retried or ends the program."""
+    """Count one MQCONNX that failed with this reason. Calls that are retried count, too."""
     INSTRUMENTS.connections.add(1, {sc.SYSTEM: sc.IBMMQ, **place.attributes, **reason_attributes(reason)})
 
 
@@ -87,5 +87,5 @@ def retried(q_mgr_name: str, reason: int) -> None:
 
 @guarded
 def waited_for_status_queue(status_queue: str, seconds: float) -> None:
-    """Record how long it took until a status queue was open, or the wait for it was given up."""
+    """Record how many seconds passed until a status queue was open, or until the wait for the queue was given up."""
     INSTRUMENTS.status_queue_wait.record(seconds, {sc.SYSTEM: sc.IBMMQ, sc.DESTINATION_NAME: status_queue})

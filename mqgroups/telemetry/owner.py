@@ -2,7 +2,7 @@
 
     put ORDERS                  a producer's unit of work, from its first message to its commit or back out
       create ORDERS             a message, with trace="message"
-      commit ORDERS             the status record and MQCMIT; or: back out ORDERS
+      commit ORDERS             the status record and MQCMIT; or ``back out ORDERS``
       recover ORDERS            from the loss of the connection until the outcome is known and the unit of work is redone
     get ORDERS                  a consumer's unit of work, linked to the spans in which its messages were put
       process ORDERS            a message, with trace="message"; the current span while the application processes the message
@@ -10,8 +10,8 @@
     recover ORDERS              an interrupted group was found at the start; linked to the group's last unit of work
 
 A resumed group starts a new trace, perhaps days later. The status record has the context of the last unit of work, and the first
-span of the new instance links to it. No function here can fail (``guard.py``). ``UnitBegun`` begins a span; a second one before
-the unit of work has ended continues that span. If no provider is set, no events are reported, to save time (``is_heard``).
+span of the new instance links to that context. No function here can fail (``guard.py``). ``UnitBegun`` begins a span. A second
+``UnitBegun`` in the same unit of work has no effect. If no provider is set, no events are reported, to save time (``is_heard``).
 """
 
 from __future__ import annotations
@@ -94,10 +94,10 @@ class _OpenUnit(_Open):
     """The open unit of work.
 
     Attributes:
-        below: the context for spans below this span; ``None`` if there is no span, because the tracer has failed.
+        below: the context for spans below the unit of work's span; ``None`` if there is no span, because the tracer has failed.
         has_message_spans: whether the messages have spans of their own.
-        settling: the commit or back out, after it has begun; before that ``None``.
-        linked: the trace context of the message that the span was linked to last.
+        settling: the commit or back out; ``None`` before it begins.
+        linked: the ``traceparent`` that the span was linked to last; empty if the span has no link.
     """
 
     below: Context | None = None
@@ -107,7 +107,7 @@ class _OpenUnit(_Open):
 
 
 class _OpenGroup(NamedTuple):
-    """The group in progress: when this instance began with it, and its outcome if it ends now."""
+    """The group in progress: when this instance began with the group, and the outcome to record when the group ends."""
 
     began_s: float | None = None
     outcome: str = sc.COMPLETED
@@ -118,11 +118,11 @@ class _Labels:
     """The common values of all spans and metrics of one owner.
 
     Attributes:
-        kind: the kind of the spans of units of work.
-        makes_current: whether such a span is current while the application processes the unit of work's messages.
+        kind: the kind of a unit of work's span.
+        makes_current: whether a unit of work's span is current while the application processes the messages.
         who: the attributes of the owner itself, for spans.
         metric: the attributes for this package's own metrics.
-        operations: the attributes of each operation.
+        operations: the attributes of each operation, by the operation's name.
     """
 
     role: str
@@ -139,7 +139,7 @@ class _Labels:
     def of(
         cls, settings: TelemetrySettings, role: str, name: str, queue: str, place: Place, *, propagates: bool
     ) -> _Labels:
-        """Return the labels of an owner; arguments as for ``OwnerTelemetry``."""
+        """Return the labels of an owner. The arguments are those of ``OwnerTelemetry``."""
         at = {sc.SYSTEM: sc.IBMMQ, sc.QUEUE_MANAGER: place.q_mgr_name, sc.DESTINATION_NAME: queue}
         # The conventions say that a span whose context messages carry is of kind PRODUCER.
         carried = propagates and role == sc.PUT and settings.trace != EACH_MESSAGE
@@ -163,7 +163,7 @@ class _Labels:
         )
 
     def of_messages(self) -> SpanTemplate:
-        """Return the common values of the spans of messages."""
+        """Return the values that all spans of messages have in common."""
         operation, kind = (sc.CREATE, SpanKind.PRODUCER) if self.role == sc.PUT else (sc.PROCESS, SpanKind.CONSUMER)
         # There are many of these spans, so they have few attributes. The span above has the owner and the group.
         few = {key: value for key, value in self.operations[operation].items() if key != sc.QUEUE_MANAGER}
@@ -176,7 +176,7 @@ class OwnerTelemetry:
     Attributes:
         each_message: whether messages have spans of their own.
         is_heard: whether events must be reported, because a provider is set, or because the application has a span whose context
-            is passed on. If it is true once, it stays true.
+            is passed on. A true value never becomes false again.
         messages: the spans of messages.
     """
 
@@ -196,7 +196,7 @@ class OwnerTelemetry:
         self._failed_with: BaseException | None = None
 
     def listen(self) -> bool:
-        """Update and return ``is_heard``. To be called before the first event of a unit of work, and before rare events."""
+        """Update and return ``is_heard``. Call this method before the first event of a unit of work, and before rare events."""
         self.is_heard = self.is_heard or _is_heard()
         return self.is_heard
 
@@ -206,7 +206,7 @@ class OwnerTelemetry:
 
     @property
     def place(self) -> Place:
-        """The queue manager."""
+        """The queue manager, with its identifier and address."""
         return self._labels.place
 
     # --- a unit of work
@@ -243,12 +243,12 @@ class OwnerTelemetry:
 
     @property
     def span(self) -> Span | None:
-        """The span of the open unit of work."""
+        """The span of the open unit of work; ``None`` if no unit of work is open."""
         return self._unit.span if self._unit is not None else None
 
     @property
     def context(self) -> Context | None:
-        """The context for spans below the open unit of work. Outside of a unit of work ``None``: the application's context."""
+        """The context for spans below the open unit of work's span; ``None``, the application's context, if no unit is open."""
         return self._unit.below if self._unit is not None else None
 
     def in_span(self) -> AbstractContextManager[object]:
@@ -258,31 +258,31 @@ class OwnerTelemetry:
         return trace.use_span(self._unit.span, record_exception=False, set_status_on_exception=False)
 
     def trace_context(self, span: Span | None = None) -> TraceContext:
-        """Return the trace context for messages and the status record; ``span`` replaces the span of the unit of work."""
+        """Return the trace context of ``span``, or else of the unit of work's span, for messages and the status record."""
         if span is None and self._unit is None:
             return context.NONE
         return context.of_span(span or self.span)
 
     @guarded
     def settle(self, operation: str) -> None:
-        """Record that the commit or back out of a unit of work with messages begins; ``settled`` ends it."""
+        """Record that the commit or back out of a unit of work with messages begins. ``settled`` records its end."""
         if self._unit is not None and self._unit.settling is None:
             self._unit.settling = self._start(operation, SpanKind.CLIENT)
 
     @guarded
     def settled(self, why: BaseException | None = None) -> None:
-        """Record that the commit or back out has ended; ``why`` is the error if it failed."""
+        """Record that the commit or back out has ended. ``why`` is the error if the commit or back out has failed."""
         if self._unit is not None:
             settling, self._unit.settling = self._unit.settling, None
             self._finish(settling, why)
 
     def application_failed(self, error: BaseException | None) -> None:
-        """Record the error with which the application leaves a ``with`` block. Its unit of work will be backed out for this."""
+        """Record the error with which the application leaves a ``with`` block. The back out that follows has this reason."""
         self._failed_with = error if self.is_heard else None
 
     @guarded
     def asking(self) -> None:
-        """Record that a function of the application is called before a commit. Then no message's span is current."""
+        """Record that a function of the application is called before a commit. No message's span is current in this function."""
         if self.each_message:
             self.messages.step_out()
 
@@ -444,19 +444,19 @@ class OwnerTelemetry:
 
     @guarded
     def abandoned(self, result: int) -> None:
-        """Record that the group was abandoned. Its last message, in this unit of work, ends it without completing it."""
+        """Record that the group was abandoned. Its last message, in this unit of work, ends but does not complete the group."""
         self._group = self._group._replace(outcome=sc.ABANDONED)
         self._add_event(sc.EVENT_ABANDONED, {sc.RESULT: result})
 
     @guarded
     def quarantined(self, msg_seq_number: int, backout_queue: str) -> None:
-        """Record that the rest of the group goes to the backout queue, from this message on."""
+        """Record that this message and the rest of its group go to the backout queue."""
         self._group = self._group._replace(outcome=sc.QUARANTINED)
         self._add_event(sc.EVENT_QUARANTINED, {sc.MSG_SEQ_NUMBER: msg_seq_number, sc.BACKOUT_QUEUE: backout_queue})
 
     @guarded
     def poison(self, msg_seq_number: int, backout_count: int, backout_queue: str = "") -> None:
-        """Record that a message is poison. If ``backout_queue`` is given, the message is moved there."""
+        """Record that a message is poison. If ``backout_queue`` is given, the message is moved to that queue."""
         told: _Attributes = {sc.MSG_SEQ_NUMBER: msg_seq_number, sc.BACKOUT_COUNT: backout_count}
         if backout_queue:
             told[sc.BACKOUT_QUEUE] = backout_queue
@@ -503,9 +503,9 @@ _TAKE: dict[type[Event], Callable[[OwnerTelemetry, Any], None]] = {
 
 
 def _is_heard() -> bool:
-    """Whether telemetry is recorded or passed on, because a provider is set, or because the application has a span.
+    """Return whether telemetry is recorded or passed on, because a provider is set, or because the application has a span.
 
-    While no provider is set, the objects are of the API's own classes, which record nothing.
+    While no provider is set, tracers and instruments are objects of the API's own classes, which record nothing.
     """
     return (
         type(trace.get_tracer_provider()).__module__ not in _SILENT
@@ -517,7 +517,7 @@ def _is_heard() -> bool:
 
 
 def _at(position: GroupPosition) -> _Attributes:
-    """Return the attributes for the group and the message of a position; empty if the group is not begun."""
+    """Return the attributes for the group and the message of a position; no attributes if no group is begun."""
     if position.at_start:
         return {}
     return {sc.GROUP_ID: position.group_id.hex(), sc.MSG_SEQ_NUMBER: position.msg_seq_number}

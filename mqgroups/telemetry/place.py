@@ -1,10 +1,10 @@
-"""Name, identifier and address of a queue manager. The name alone is not enough, because two queue managers may have one name.
+"""Name, identifier and address of a queue manager. The name is not enough, because two queue managers can have the same name.
 
 The messaging conventions 1.45.0 require ``server.address`` if it is available, and recommend ``server.port``. If there are
-several addresses, the client does not report which address has answered, so both are left out.
+several addresses, the client does not report which address has answered, so both attributes are left out.
 
 Spans and log records have all these fields. Metrics have only the name, because each further attribute would be a label of all
-series. Only ``mqgroups.connections`` has all fields. A query can join other metrics of a process and queue manager with it.
+series. Only ``mqgroups.connections`` has all fields. A query can join it with a process's other metrics, by the queue manager.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Place:
 
     @classmethod
     def of(cls, q_mgr_name: str, q_mgr_identifier: str, conn_name: str | None) -> Place:
-        """Return the place of a connection that was made with this ``conn_name``."""
+        """Return the queue manager of a connection that was made with this ``conn_name``."""
         one = _ADDRESS.fullmatch((conn_name or "").strip())
         if one is None:
             return cls(q_mgr_name, q_mgr_identifier)
@@ -38,7 +38,7 @@ class Place:
 
     @property
     def fields(self) -> dict[str, str | int]:
-        """All fields, for log records."""
+        """All fields, by their names in log records."""
         return {
             sc.QUEUE_MANAGER: self.q_mgr_name,
             sc.QUEUE_MANAGER_ID: self.q_mgr_identifier,
@@ -48,5 +48,5 @@ class Place:
 
     @property
     def attributes(self) -> dict[str, str | int]:
-        """The fields that are known, for spans."""
+        """The fields that are known, by their names in spans."""
         return {key: value for key, value in self.fields.items() if value}

@@ -17,10 +17,10 @@ from mqgroups.telemetry.settings import TelemetrySettings
 
 
 class Repair:
-    """The span ``recover Q`` of a repair. It begins and ends with a ``with`` block."""
+    """The span ``recover Q`` of a repair of queue Q. The span begins and ends with a ``with`` block."""
 
     def __init__(self, settings: TelemetrySettings, queue: str, place: Place, interrupted: str = "") -> None:
-        """``interrupted`` is the traceparent of the last unit of work before the interruption; empty if unknown."""
+        """``interrupted`` is the traceparent of the last unit of work before the interruption; empty if it is not known."""
         self._interrupted = interrupted
         self._tracer = tracer(settings)
         self._queue = queue
@@ -34,21 +34,21 @@ class Repair:
 
     @property
     def traceparent(self) -> str:
-        """The trace context for the rebuilt record. The owner that resumes the group links its span to the repair with it."""
+        """The traceparent for the rebuilt record. The owner that resumes the group uses it to link its span to this span."""
         return context.of_span(self._span).traceparent
 
     def salvaged(self, name: str, record: StatusRecord | None) -> None:
-        """Show in the span that this record of ``name`` was rebuilt, or (``None``) only unreadable messages were moved away."""
+        """Show in the span that a record was rebuilt or, if ``record`` is ``None``, that only unreadable messages were moved."""
         self._rewritten(sc.SALVAGED, name, record)
 
     @guarded
     def moved(self, to: str, group_id: bytes, messages: int) -> None:
-        """Show in the span that the rest of a group was moved to another queue. ``messages``: the number of these messages."""
+        """Show in the span that the rest of a group was moved to the queue ``to``. ``messages``: how many messages were moved."""
         self._span.set_attributes({sc.OUTCOME: sc.MOVED, sc.BACKOUT_QUEUE: to})
         self._span.set_attributes({sc.GROUP_ID: group_id.hex(), sc.BATCH_MESSAGE_COUNT: messages})
 
     def adopted(self, record: StatusRecord) -> None:
-        """Show in the span that this record was adopted, after its queues were moved."""
+        """Show in the span that this record was adopted, after its queues were moved to another queue manager."""
         self._rewritten(sc.ADOPTED, record.name, record)
 
     @guarded

@@ -1,4 +1,4 @@
-"""Removes the frames of this package from the tracebacks of its errors, because they would hide the text, which has the remedy.
+"""Removes this package's frames from tracebacks of its errors, because frames would hide the error's text, which has the remedy.
 
 The log has the frames, at level DEBUG.
 """
@@ -23,7 +23,7 @@ _OURS = frozenset({"mqgroups", "asyncio", "concurrent"})
 
 
 def told_briefly(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorate a function that applications call. Its errors have no frames of this package, and frames show no secret."""
+    """Decorate a function that applications call. Its errors have no frames of this package, and no frame shows a secret."""
 
     @wraps(function)
     def briefly(*args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -37,12 +37,12 @@ def told_briefly(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def without_own_frames(error: MQGroupsError) -> MQGroupsError:
-    """Return an error to be raised again. Its frames are removed if all are this package's. Otherwise they are kept."""
+    """Return an error to be raised again, without its frames if all of them are frames of this package."""
     return without_frames(error) if _are_ours(error.__traceback__) else error
 
 
 def without_frames(error: MQGroupsError) -> MQGroupsError:
-    """Return an error to be raised again, without its frames, which are logged."""
+    """Log an error with its frames, remove the frames, and return the error, to be raised again."""
     _log.debug("%s", error, exc_info=error, extra=logs.fields())
     return error.with_traceback(None)
 

@@ -16,11 +16,11 @@
         with mqgroups.stop_on_signals(workers):
             workers.run()
 
-The workers are named ``ORDERS.SINK.1`` to ``ORDERS.SINK.4``. Each group goes whole to one worker. A worker is one consumer or
-pipe, with a loop over groups that calls the handler. So each worker has the guarantees of a consumer or pipe.
+The workers are named ``ORDERS.SINK.1`` to ``ORDERS.SINK.4``. All messages of a group go to one worker. A worker is one consumer
+or pipe, and a loop that calls the handler for each group. So each worker has the guarantees of a consumer or pipe.
 
     supervisor.py    Workers: starts workers, starts them again, stops them
-    run.py           one start of a worker, in a process or in a thread
+    run.py           one run of a worker, in a process or in a thread
     worker.py        handles a worker's own groups, and interrupted groups of names that have no worker any longer
     health.py        pages that show whether workers are alive and ready, and their metrics
     status.py        the state of a worker in shared memory

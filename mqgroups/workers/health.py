@@ -29,7 +29,7 @@ class Supervised(Protocol):
 
 
 def health_pages(workers: Supervised) -> dict[str, Callable[[], Page]]:
-    """Return a function for each path, which makes the page."""
+    """Return the functions that make the pages, by the pages' paths."""
 
     def said(good: bool) -> Page:
         return Page("ok\n") if good else Page("not yet\n", HTTPStatus.SERVICE_UNAVAILABLE)

@@ -1,10 +1,10 @@
-"""One start of a worker, in a process or in a thread of its own.
+"""One run of a worker, in a process or in a thread of its own.
 
 The supervisor sends SIGTERM to stop a worker in a process. The worker ignores SIGINT, because Ctrl-C in a terminal reaches the
-supervisor, too. If the supervisor dies, the worker stops, because another supervisor may start workers of the same names. If it
-has not stopped after the grace period, it kills itself, because no supervisor is left to do it.
+supervisor, too. If the supervisor dies, the worker stops, because another supervisor may start workers of the same names. If the
+worker has not stopped after the grace period, it kills itself, because no supervisor is left that could kill it.
 
-A thread cannot be killed. If it does not end in time, it ends with the process, and the queue manager backs out.
+A thread cannot be killed. A thread that does not end in time ends with the process, and the queue manager backs out.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _context = multiprocessing.get_context("spawn")
 
 
 class ProcessRun:
-    """One start of a worker, in a process.
+    """One run of a worker, in a process.
 
     Attributes:
         sentinel: a file descriptor that becomes readable when the worker has ended.
     """
 
     def __init__(self, job: Job, number: int, board: Board) -> None:
-        """Start the worker; raises OSError if there is no process, thread, memory or file descriptor for it."""
+        """Start the worker. Raises OSError if the machine has no process, thread, memory or file descriptor left for it."""
         name = job.name_of(number)
         self._process = _context.Process(target=_work, args=(job, number, board), name=name)
         with traced_as(name):
@@ -45,7 +45,7 @@ class ProcessRun:
 
     @property
     def ended(self) -> str:
-        """How the worker ended, in words; empty if it is running."""
+        """How the worker ended, in words; empty if the worker is running."""
         code = self._process.exitcode
         if code is None:
             return ""
@@ -69,7 +69,7 @@ class ProcessRun:
 
 
 class ThreadRun:
-    """One start of a worker, in a thread of this process. ``kill`` does nothing."""
+    """One run of a worker, in a thread of this process. ``kill`` does nothing."""
 
     def __init__(self, job: Job, number: int, board: Board) -> None:
         self.sentinel, self._end = os.pipe()
@@ -116,7 +116,7 @@ Run: TypeAlias = ProcessRun | ThreadRun
 
 
 def _work(job: Job, number: int, board: Board) -> None:
-    """Run a worker. This is the main function of its process."""
+    """Run a worker. This is the main function of the worker's process."""
     worker = Worker(job, number, board)
 
     def stop(_number: int, _frame: FrameType | None) -> None:

@@ -13,7 +13,7 @@ _READY, _GROUPS, _SINCE_NS, _BEAT_NS, _HOPELESS = range(5)
 
 
 class Board:
-    """The numbers of one worker. The object can be passed to a new process."""
+    """The numbers that describe one worker's state. The object can be passed to a new process."""
 
     def __init__(self) -> None:
         # 64-bit integers. Only the worker writes them, each in one piece.
@@ -25,7 +25,7 @@ class Board:
             self._numbers[each] = 0
 
     def beats(self, connected: bool) -> None:
-        """Record that the worker has its queues open and is alive now, and whether it is connected."""
+        """Record that the worker has opened its queues and is alive now. ``connected``: whether it is connected."""
         self._numbers[_READY] = connected
         self._numbers[_BEAT_NS] = time.monotonic_ns()
 
@@ -39,7 +39,7 @@ class Board:
         self._numbers[_GROUPS] += whole
 
     def fails(self, *, clears_up: bool) -> None:
-        """Record that the worker ends with an error. ``clears_up``: whether the error may go away by itself."""
+        """Record that the worker ends with an error. ``clears_up``: whether the error can go away by itself."""
         self._numbers[_HOPELESS] = not clears_up
 
     @property
@@ -54,7 +54,7 @@ class Board:
 
     @property
     def groups(self) -> int:
-        """How many groups were handled to their end, in all starts of the worker."""
+        """How many groups were handled to their end, in all runs of the worker."""
         return int(self._numbers[_GROUPS])
 
     @property
@@ -65,7 +65,7 @@ class Board:
 
     @property
     def quiet_s(self) -> float:
-        """How many seconds ago ``beats`` was called; 0 if it was not called since the start."""
+        """How many seconds ago ``beats`` was last called; 0 if ``beats`` was not called in this run of the worker."""
         beat_ns = self._numbers[_BEAT_NS]
         return max(0.0, (time.monotonic_ns() - beat_ns) / 1e9) if beat_ns else 0.0
 
@@ -81,7 +81,7 @@ class WorkerStatus:
     ready: bool
     """Whether the worker is connected and has opened its queues."""
     groups: int
-    """How many groups the worker has completed, in all its starts."""
+    """How many groups the worker has completed, in all its runs."""
     group_s: float
     """For how many seconds the handler has had its present group; 0 between groups."""
     quiet_s: float

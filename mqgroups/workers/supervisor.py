@@ -1,8 +1,8 @@
-"""Workers: starts each worker, starts it again when it ends, with growing pauses, and stops all workers.
+"""``Workers``: starts workers, starts a worker again when it has ended, after pauses that grow, and stops all workers.
 
 The thread that calls ``run`` does all this. It waits until a worker ends, a pause is over, or ``stop`` is called. A worker that
-cannot be started counts as a worker that has ended. A supervisor never runs two workers of a name at once, because it starts the
-next worker only after the former has ended. If two supervisors have workers of the same name, the status queue admits only one.
+cannot be started counts as a worker that has ended. A supervisor never has two workers of the same name at once, because it
+starts a worker again only after its end. If two supervisors have workers of the same name, the status queue admits only one.
 
 Not here: what a worker does (``worker.py``).
 """
@@ -104,19 +104,19 @@ class Workers:
 
         Args:
             handler: called with each group; for pipes with the incoming and the outgoing group. It must iterate over all
-                messages. It can be an ``async def`` function, because each worker has an event loop. After an error, the worker
+                messages. It can be an ``async def`` function, because each worker has an event loop. If it fails, the worker
                 is started again and resumes the group. ``GroupAbandoned`` and ``GroupQuarantined`` are only logged.
             connect: makes the connection of a worker.
             open: makes the consumer or pipe of a worker. It must use the ``name`` and ``wait_s`` of its arguments, and the
                 default status queues.
-            name: the workers are named ``<name>.1`` and so on. It has at most 31 characters.
-            workers: the number of workers, 1 to 100. If there were more workers before, interrupted groups of their names are
-                handled, too.
+            name: a name of at most 31 characters. The workers are named ``<name>.1`` and so on.
+            workers: the number of workers, 1 to 100. If there were more workers earlier, the workers also handle interrupted
+                groups of the names that no worker has now.
             first: the number of the first worker. Several supervisors can share a name if each has its own numbers.
-            threads: run workers in threads instead of processes, for handlers that mostly wait.
+            threads: whether to run workers in threads instead of processes, for handlers that mostly wait.
             grace_s: how many seconds workers have to stop before they are killed.
-            stuck_after_s: kill and start again a worker that has not asked for a message, or waited for a message, for this many
-                seconds. It must be longer than the handling of any message, and longer than ten seconds, because a waiting worker
+            stuck_after_s: a worker that neither asks nor waits for a message for this many seconds is killed and started again.
+                The time must be longer than the handling of any message, and longer than ten seconds, because a waiting worker
                 wakes up every five seconds. ``None`` kills no worker. With threads, ``/livez`` fails instead.
             setup: called first in each worker's process, for example to configure logging.
 
@@ -160,16 +160,16 @@ class Workers:
             os.write(self._wake, b"\0")
 
     def run(self, *, http: tuple[str, int] | None = None) -> bool:
-        """Work until ``stop`` is called. Then the workers have ``grace_s`` to stop; workers that take longer are killed.
+        """Work until ``stop`` is called. Workers that have not stopped by the end of the grace period (``grace_s``) are killed.
 
         Args:
-            http: host and port to serve ``/livez``, ``/readyz`` and ``/metrics`` at.
+            http: the host and port at which the pages ``/livez``, ``/readyz`` and ``/metrics`` are served.
 
         Returns:
             Whether all workers have stopped by themselves and without an error.
 
         Raises:
-            OSError: the address cannot be used.
+            OSError: the host and port cannot be used.
         """
         with contextlib.nullcontext() if http is None else Pages(http, health_pages(self)):
             try:
@@ -200,7 +200,7 @@ class Workers:
         return time.monotonic() - self._turned_s < _DEAD_S and not is_stuck
 
     def _end(self) -> bool:
-        """Stop all workers; returns whether all workers have stopped in time and without an error."""
+        """Stop all workers. Return whether all of them have stopped in time and without an error."""
         self.stopping = True
         deadline_s = time.monotonic() + self._grace_s
         for slot in self._slots:
@@ -218,7 +218,7 @@ class Workers:
 
 
 class _Slot:
-    """A worker's name, its present run, and when to start it again. Only ``status`` can be called by any thread."""
+    """One worker: its name, its present run, and the time of its next start. Other threads can call only ``status``."""
 
     def __init__(self, job: Job, number: int, kind: Callable[[Job, int, Board], Run]) -> None:
         self._job = job
@@ -239,7 +239,7 @@ class _Slot:
 
     @property
     def pause_s(self) -> float:
-        """In how many seconds the worker has to be started; ``_TURN_S`` if it has been started."""
+        """In how many seconds the worker has to be started; ``_TURN_S`` if the worker has been started already."""
         return _TURN_S if self.run is not None else max(0.0, self._due_s - time.monotonic())
 
     def begin_if_due(self) -> None:
@@ -284,7 +284,7 @@ class _Slot:
             self.run.stop()
 
     def end(self) -> bool:
-        """Kill the worker if it is still running; returns whether it had ended without an error."""
+        """Kill the worker if it is still running. Return whether it had ended already, and without an error."""
         if self.run is None:
             return True
         name, ended, failed = self._job.name_of(self._number), self.run.ended, self.run.failed
@@ -314,7 +314,7 @@ class _Slot:
 
 
 def _pause_s(failures: int) -> float:
-    """Return the pause after this number of failures in a row, in seconds."""
+    """Return the pause in seconds after this number of failures in a row."""
     state = tenacity.RetryCallState(tenacity.Retrying(), None, (), {})
     state.attempt_number = failures
     return _pauses(state)

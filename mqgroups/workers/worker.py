@@ -1,12 +1,12 @@
 """A worker: connects, opens a consumer or pipe under its name, and calls the handler for each group, until it is stopped.
 
-If there were more workers before, a name that no longer has a worker may have an interrupted group. So between two of its own
+If there were more workers earlier, a name that no longer has a worker may have an interrupted group. So between two of its own
 groups, a worker checks these names now and then. If a name has an interrupted group, the worker opens a consumer or pipe of
 that name, handles the group, and closes the consumer or pipe. No record is moved. If the worker dies meanwhile, the next worker
-finds the group in the same way. This is also true of the two records of a pipe. Records that are no longer needed are removed.
+finds the group in the same way. A pipe has two records, and is handled likewise. Records that are no longer needed are removed.
 
-The MQI does not list queues. And if a name was never used, higher numbers may have been used, because workers start in any order,
-and a worker may be killed before it has opened its status queue. So there are at most ``MOST_WORKERS`` names. A worker checks all
+The MQI does not list queues, so a worker has to try all possible names, at most ``MOST_WORKERS``. It cannot stop at a name that
+was never used: workers start in any order, and a worker may be killed before it has opened its status queue. A worker checks all
 names when it starts and every ten minutes, and the names that have a status queue every half minute. If a name cannot be checked,
 or its group cannot be handled, the worker skips the name until the next check.
 
@@ -66,7 +66,7 @@ OpenPipe: TypeAlias = Open[GroupPipe]
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The settings of workers, as the attributes of ``Workers``. They are pickled if workers are processes."""
+    """The settings of workers; see the arguments of ``Workers``. The settings are pickled if workers are processes."""
 
     handler: Callable[..., object]
     # A ``functools.partial`` of ``connect`` would show a password that is its argument.
@@ -78,15 +78,15 @@ class Job:
     setup: Callable[[], object] | None
 
     def name_of(self, number: int) -> str:
-        """Return the name of a worker. Numbers begin with 1."""
+        """Return the name of the worker with this number, which is at least 1."""
         return f"{self.name}.{number}"
 
 
 class Worker:
-    """One start of a worker.
+    """One run of a worker.
 
     Attributes:
-        can_leave: whether an exception may end the worker, which only waits for a queue manager or its name's last owner.
+        can_leave: whether an exception may end the worker, because it only waits for a queue manager or its name's last owner.
     """
 
     def __init__(self, job: Job, number: int, board: Board) -> None:
@@ -111,7 +111,7 @@ class Worker:
     def run(self) -> None:
         """Handle groups until ``stop`` is called. After an error, the next start resumes the group.
 
-        Raises errors of the handler, ``connect`` and ``open``; GroupUsage if the handler returned before its last message.
+        Raises the errors of the handler, ``connect`` and ``open``; GroupUsage if the handler returned before the group's end.
         """
         # An exception while the event loop is made would leave a half-made loop. An exception at the exit would be a traceback.
         self.can_leave = False
@@ -231,12 +231,12 @@ class Worker:
 
 
 def _is_still_open(error: Exception) -> bool:
-    """Whether MQCLOSE failed. Then no other worker can use the name until this connection ends."""
+    """Return whether MQCLOSE has failed. If it has, no other worker can use the name until this connection ends."""
     return isinstance(error, MQIError) and error.verb == "MQCLOSE"
 
 
 def tell_failure(name: str, error: BaseException) -> None:
-    """Log that a worker has failed, under its own or another name. ``name`` says which."""
+    """Log that a worker has failed. ``name``: the worker's name, or both names if it failed with the group of another name."""
     # An operator needs the remedy in the error's text, not the place where the error was raised.
     for_operators = isinstance(error, (StatusError, EnvironmentFailure))
     _log.error("worker %s failed: %s", name, error, exc_info=None if for_operators else error)
