@@ -1,8 +1,8 @@
 """The verb table: the form of every MQI call between the C library and the queue manager.
 
-The table is the single source of the wire format. From it, ``libmqm/build.py`` generates ``verbs.h``, with typed C functions that
-encode requests and decode replies. So the C compiler checks the library against the table. ``frames.py`` reads the table at run
-time. A connection's first frame has the table's digest, so the server refuses a library with another table.
+The table is the single source of the wire format. ``libmqm/build.py`` generates ``verbs.h`` from the table. This file has typed C
+functions that encode requests and decode replies, so the C compiler checks the library against the table. ``frames.py`` reads the
+table at run time. A connection's first frame has the table's digest, and the server refuses a library with another digest.
 
 ``calls/`` carries out the verbs. ``frames.py`` and ``serve/server.py`` transport frames.
 """
@@ -18,7 +18,7 @@ Kind = Literal["i32", "i64", "blob"]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a request or reply: ``i32``, ``i64``, or ``blob`` (as many bytes as its u32 length)."""
+    """A field of a request or reply, of kind ``i32``, ``i64``, or ``blob`` (bytes, whose number is sent as u32)."""
 
     name: str
     kind: Kind
