@@ -33,4 +33,4 @@ class Waiter(Protocol):
         """Wait for ``wake`` or the timeout. Raises ConnectionGone if the application ends, Interrupted if it sends a request."""
 
     def wake(self) -> None:
-        """End the current or the next ``wait``. Any thread can call this."""
+        """End the current or the next ``wait``. Any thread can call this method."""

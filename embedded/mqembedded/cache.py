@@ -49,7 +49,7 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _exists_or_is_for_this_user_to_make(path: Path) -> bool:
-    """Return whether a directory exists or has an existing parent of this user, because root must not write to a user's home."""
+    """Return whether a directory exists, or this user (perhaps root) can make it without writing to another user's directory."""
     try:
         above = next(each for each in (path, *path.parents) if each.exists())
         return above == path or above.stat().st_uid == os.geteuid()

@@ -155,7 +155,7 @@ class Catalogue:
 
         Raises:
             CatalogueError: MQRCCF_OBJECT_NAME_ERROR, MQRCCF_OBJECT_WRONG_TYPE, MQRCCF_OBJECT_ALREADY_EXISTS,
-                MQRC_UNKNOWN_OBJECT_NAME or MQRCCF_LIKE_OBJECT_WRONG_TYPE (both for ``like``), MQRCCF_ATTR_VALUE_ERROR.
+                MQRC_UNKNOWN_OBJECT_NAME or MQRCCF_LIKE_OBJECT_WRONG_TYPE (``like`` is wrong), MQRCCF_ATTR_VALUE_ERROR.
         """
         if not OBJECT_NAME.fullmatch(name):
             raise CatalogueError(pcf.MQRCCF_OBJECT_NAME_ERROR, f"{name!r} is not a legal object name")
@@ -195,7 +195,7 @@ class Catalogue:
         self._keep(altered)
 
     def delete(self, kind: int | None, name: str, *, purge: bool = False) -> None:
-        """Delete a queue of type ``kind`` (None means any type). ``purge`` allows a queue that has messages.
+        """Delete a queue of type ``kind`` (None means any type). With ``purge``, the queue can have messages.
 
         Raises:
             CatalogueError: MQRC_UNKNOWN_OBJECT_NAME, MQRCCF_OBJECT_WRONG_TYPE, MQRC_OBJECT_IN_USE, MQRC_Q_NOT_EMPTY.

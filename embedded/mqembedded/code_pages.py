@@ -125,7 +125,7 @@ _EBCDIC: dict[int, tuple[int | str, str]] = {
 def code_page(ccsid: int, *, little_endian: bool) -> codecs.CodecInfo | None:
     """Return Python's codec for a CCSID, or None if Python has no such codec.
 
-    ``little_endian`` is the byte order of UTF-16: the byte order that MQMD.Encoding gives for binary integers.
+    ``little_endian`` matters only for UTF-16. It is the byte order that MQMD.Encoding gives for binary integers.
     """
     if ccsid in UTF_16:
         return _python("utf-16-le" if little_endian else "utf-16-be")

@@ -7,8 +7,8 @@ The platform ``zos`` changes only the rules below. It does not imitate a complet
   calls with these options fail with MQRC_Q_INDEX_TYPE_ERROR.
 * A segment cannot be put on a queue with INDXTYPE(GROUPID) (MQRC_SEGMENTS_NOT_SUPPORTED). MQMF_SEGMENTATION_ALLOWED is accepted
   and ignored.
-* On a queue with INDXTYPE(GROUPID) and MSGDLVSQ(PRIORITY), a group's first message that has priority 0 or 1 is placed
-  as if it had priority 2 (IBM MQ, "MsgDeliverySequence").
+* On a queue with INDXTYPE(GROUPID) and MSGDLVSQ(PRIORITY), a group's first message with priority 0 or 1 has the same
+  place as if it had priority 2 (IBM MQ, "MsgDeliverySequence").
 * BackoutCount stops at 255 (IBM MQ, "Messages that are backed out").
 * The physical order of messages on a queue with INDXTYPE(GROUPID) is not defined (IBM MQ, "MsgDeliverySequence"). Here the first
   messages of groups are in order of arrival, because logical order takes a group at the place of its first message. All other

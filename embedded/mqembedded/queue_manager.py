@@ -72,7 +72,7 @@ class QueueManager:
         platform: Platform = Platform.UNIX,
         readings: Readings | None = None,
     ) -> None:
-        """Start with the data in the directory ``data``, which is created if it is missing. Raises StoreError.
+        """Start the queue manager with the data in the directory ``data``, which is created if it is missing. Raises StoreError.
 
         Args:
             name: queue manager name, at most 48 characters.

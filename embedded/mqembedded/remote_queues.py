@@ -84,7 +84,7 @@ class Ways:
         """Return the way to the queue manager that ObjectQMgrName names, directly or by an alias; None for this queue manager.
 
         Raises:
-            Failed: there is no way.
+            Failed: there is no way to this queue manager.
         """
         if q_mgr_name in ("", self._here):
             return None

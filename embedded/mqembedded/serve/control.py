@@ -75,7 +75,7 @@ class Control:
         self._do("fill_log", full=full)
 
     def quiesce(self) -> None:
-        """Quiesce like ``endmqm``: let calls with FAIL_IF_QUIESCING fail, and end the server after the last MQDISC."""
+        """Quiesce like ``endmqm``. Calls with FAIL_IF_QUIESCING get MQRC_Q_MGR_QUIESCING. The last MQDISC ends the server."""
         self._do("quiesce")
 
     def mqsc(self, text: str) -> tuple[bool, list[str]]:

@@ -1,9 +1,9 @@
 """Faults for tests: calls that are refused or delayed, lost replies, and clients and servers that are killed.
 
 A test arms a fault through the control verb. The fault fires at the n-th MQI call that matches, before or after the call takes
-effect, once or at several calls. Faults depend only on counts of calls, never on chance. A random campaign draws its faults
-beforehand with ``random_fault``, and the same seed gives the same faults. ``server.py`` checks for faults around every call. The
-queue manager does not know of faults.
+effect. It can fire again at later calls. Faults depend only on counts of calls, never on chance. A random campaign draws its
+faults beforehand with ``random_fault``, and the same seed gives the same faults. ``server.py`` checks for faults around every
+call. The queue manager does not know of faults.
 """
 
 from __future__ import annotations

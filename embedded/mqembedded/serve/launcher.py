@@ -69,7 +69,7 @@ class EmbeddedQueueManager:
         latency_ms: float = 0,
         queue_sharing_group: str = "",
     ) -> None:
-        """Describe the queue manager, without starting it.
+        """Set up the queue manager, without starting it.
 
         Args:
             q_mgr_name: the queue manager's name.
@@ -83,10 +83,10 @@ class EmbeddedQueueManager:
             membership: the cluster that the queue manager is in; ``EmbeddedCluster`` sets this.
             readings: a mapping from names of ``READINGS`` to values. It chooses behaviour that IBM's documentation leaves open.
             answers: a file that ``make first-contact`` wrote, with further readings. ``readings`` overrides the file.
-            cleanup_gap_s: seconds between the two steps if reading ``lost connection`` is "closes handles, then backs out".
+            cleanup_gap_s: seconds between the two steps of "closes handles, then backs out" (reading ``lost connection``).
             access_key: a key that applications need as ``MQEMBEDDED_ACCESS_KEY`` in their environment; ``environment()`` contains
-                the key. With "" all applications can connect.
-            latency_ms: milliseconds that data takes in each direction, as on a slow line.
+                the key. With "", all applications can connect.
+            latency_ms: milliseconds that data needs in each direction, to simulate a slow line.
             queue_sharing_group: a second name by which applications can connect. No queue is shared.
 
         Raises:

@@ -74,9 +74,9 @@ def run(
         command_server: whether the queue manager answers PCF commands.
         membership: the queue manager's cluster; None means that the queue manager is in no cluster.
         readings: choices of behaviour that IBM's documentation leaves open.
-        access_key: a key that applications need in their environment. With "" all applications can connect.
+        access_key: a key that applications need in their environment. With "", all applications can connect.
         require_credentials: whether applications must give user and password, even if the MQSC files do not require credentials.
-        latency_ms: milliseconds that data takes in each direction, as on a slow line.
+        latency_ms: milliseconds that data needs in each direction, to simulate a slow line.
         queue_sharing_group: a second name by which applications can connect.
 
     Raises:

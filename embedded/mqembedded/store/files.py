@@ -27,7 +27,7 @@ class StoreError(Exception):
 
 
 class StoreFiles:
-    """The files of a data directory, which is locked until ``unlock``."""
+    """The files of a data directory. The directory is locked until ``unlock`` is called."""
 
     def __init__(self, directory: Path) -> None:
         """Lock the directory, which is created if it is missing. Raises StoreError."""
@@ -116,7 +116,7 @@ class StoreFiles:
 
 
 def _fill(descriptor: int) -> None:
-    """Allocate the reserved space on the disk for a file. Raises OSError."""
+    """Allocate disk space for the reserve file. Raises OSError."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, 0, _RESERVE_BYTES)
     elif os.write(descriptor, bytes(_RESERVE_BYTES)) < _RESERVE_BYTES:

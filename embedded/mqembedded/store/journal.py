@@ -20,7 +20,7 @@ _WORD = 0xFFFFFFFF
 
 
 def damage(path: Path) -> str | None:
-    """Return a description of the damage of a write-ahead log, or None if there is no damage."""
+    """Return a description of the damage to a write-ahead log, or None if there is no damage."""
     try:
         length = path.stat().st_size
     except FileNotFoundError:

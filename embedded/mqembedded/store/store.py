@@ -131,7 +131,7 @@ class Store:
             raise self._files.damaged(path, found.replace("\n", " "))
 
     def _q_mgr(self, db: sqlite3.Connection, q_mgr_name: str) -> tuple[str, dict[int, int | str]]:
-        """Return the queue manager's identifier, which is the same since its creation, and its attributes."""
+        """Return the queue manager's identifier, which has been the same since its creation, and its attributes."""
         rows = db.execute("SELECT name, identifier, attributes, checksum FROM queue_manager").fetchall()
         if len(rows) != 1:
             raise self._files.damaged(self._files.database, f"it has {len(rows)} rows about the queue manager")
@@ -264,7 +264,7 @@ class Store:
         """Write a unit of work and, if given, a channel's state to the disk. Ignore messages that are not persistent.
 
         Raises:
-            sqlite3.Error: nothing of the unit of work is on disk.
+            sqlite3.Error: the write failed, and nothing of the unit of work is on disk.
         """
         rows = [
             (

@@ -1,4 +1,4 @@
-"""Tests MQ programs with pymqi, ibmmq or both, on an embedded queue manager, IBM's container or an existing queue manager.
+"""Support for tests with pymqi, ibmmq or both, on an embedded queue manager, IBM's container or an existing queue manager.
 
 ``mqembedded.testing.plugin`` is a pytest plugin. A test suite loads it in its ``conftest.py``, or with ``-p``::
 

@@ -211,7 +211,7 @@ class MQContainer(DockerContainer):
 
 
 class _Ready(WaitStrategy):
-    """Waits until ``chkmqready`` succeeds, which means that IBM MQ is configured and the listener accepts connections."""
+    """A strategy that waits for ``chkmqready`` to succeed. IBM MQ is then configured, and its listener accepts connections."""
 
     def __init__(self, ready_s: float) -> None:
         super().__init__()

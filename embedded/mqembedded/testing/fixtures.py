@@ -27,7 +27,7 @@ _PATIENCE_S = 20.0
 
 
 def mq_scope(fixture_name: str, config: pytest.Config) -> Any:  # noqa: ARG001 - pytest names both
-    """Return the scope of the fixture ``mq``, which ``--mq-scope`` gives. Other fixtures can use this function, too."""
+    """Return the scope of the fixture ``mq`` from the option ``--mq-scope``. Other fixtures can use this function, too."""
     return config.getoption("--mq-scope")
 
 
@@ -47,7 +47,7 @@ def _client_library(pytestconfig: pytest.Config) -> None:
 
 @pytest.fixture(scope=mq_scope)
 def mq(pytestconfig: pytest.Config, _client_library: None, mq_mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderTest]:
-    """The queue manager under test. All tests in one scope of ``--mq-scope`` (by default, the session) share it."""
+    """The queue manager under test. All tests in the scope from ``--mq-scope`` (by default, the session) share it."""
     if MISSING in pytestconfig.stash:
         pytest.skip(pytestconfig.stash[MISSING])
     elif SESSION in pytestconfig.stash:

@@ -66,7 +66,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Return the header line: queue manager, command level, bindings."""
+    """Return the header line, which shows queue manager, command level and bindings."""
     names = bindings(config.getoption("--mqi"))
     installed = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names) or "none installed"
     return f"mq: {_where(config, names)}; bindings {installed}"
@@ -122,7 +122,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that has the fixture ``binding`` with each binding, or only with the first if it is marked ``one_binding``."""
+    """Run a test that has the fixture ``binding`` with each binding. Run a test marked ``one_binding`` with the first only."""
     if "binding" in metafunc.fixturenames:
         names = bindings(metafunc.config.getoption("--mqi"))
         if metafunc.definition.get_closest_marker("one_binding"):

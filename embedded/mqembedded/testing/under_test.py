@@ -36,7 +36,7 @@ class QueueManagerUnderTest:
     Attributes:
         model: the model queue that test queues are created from.
         queue_manager: the embedded queue manager, for tests that kill or disturb it; None if the plugin has not started it.
-        version: the version and the image of a container; otherwise empty.
+        version: IBM MQ's version and the container's image; "" if there is no container.
     """
 
     q_mgr_name: str
@@ -74,7 +74,7 @@ class QueueManagerUnderTest:
         return {**embedded, **{name: value for name, value in given.items() if value}}
 
     def connect(self, binding: Any) -> Any:
-        """Return a connected ``QueueManager`` of the binding. The object never disconnects by itself: MQDISC commits."""
+        """Return the binding's ``QueueManager``, connected. It never disconnects by itself, because MQDISC would commit."""
         q_mgr = binding.QueueManager(None, disconnect_on_exit=False)
         cd = binding.CD()
         cd.ChannelName = self.channel.encode()

@@ -43,7 +43,7 @@ class Layout:
         self._blobs = tuple(at for at, field in enumerate(fields) if field.kind == "blob")
 
     def encode(self, values: Sequence[Any]) -> bytes:
-        """Return the encoded values; raise FrameError if their number does not fit the table."""
+        """Return the encoded values; raise FrameError if there are too many or too few values."""
         if len(values) != len(self._names):
             raise FrameError(f"{len(self._names)} fields in the verb table, {len(values)} values given")
         numbers = list(values)
@@ -142,7 +142,7 @@ class FrameReader:
         return bool(self._pending)
 
     def read(self) -> tuple[int, int, bytes] | None:
-        """Return verb code, serial and body of the next frame except heartbeats; return None if the peer is gone.
+        """Return verb code, serial and body of the next frame that is not a heartbeat, or None if the peer is gone.
 
         Raises:
             FrameError: the announced body is longer than any verb's body, or longer than a stranger is allowed to send.

@@ -265,7 +265,7 @@ class GetMessageOptions:
     @classmethod
     @lru_cache
     def read(cls, raw: bytes) -> GetMessageOptions:
-        """Return the structure. Raises StructureError. Recent structures are cached."""
+        """Return the structure that ``raw`` contains. Raises StructureError. Recent structures are cached."""
         version = version_of(raw, b"GMO ", "MQGMO")
         options, wait_interval_ms = _TWO_I32.unpack_from(raw, 8)
         match_options = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
@@ -303,7 +303,7 @@ class PutMessageOptions:
     @classmethod
     @lru_cache
     def read(cls, raw: bytes) -> PutMessageOptions:
-        """Return the structure. Raises StructureError. Recent structures are cached."""
+        """Return the structure that ``raw`` contains. Raises StructureError. Recent structures are cached."""
         version = version_of(raw, b"PMO ", "MQPMO")
         options, _, context = struct.unpack_from("<iii", raw, 8)
         recs_present = _I32.unpack_from(raw, 128)[0] if version >= 2 else 0
