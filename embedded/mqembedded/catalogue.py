@@ -233,7 +233,7 @@ class Catalogue:
         self._store.put_q_mgr_values(self.q_mgr_values)
 
     def attribute(self, kind: int, attribute: Attribute | None) -> Attribute | None:
-        """Return the attribute if queues of this type have it on this platform, else None."""
+        """Return the attribute if queues of type ``kind`` have it on this platform, else None."""
         if attribute is None or kind not in attribute.types:
             return None
         return None if attribute.zos_only and self._platform is not Platform.ZOS else attribute

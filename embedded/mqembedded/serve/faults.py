@@ -84,7 +84,7 @@ def random_fault(seed: int, calls: int, actions: Sequence[str] = ("kill_client",
 
 
 class Faults:
-    """The armed faults and the count of calls."""
+    """The armed faults, and the counts of calls and of fired faults."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -166,7 +166,7 @@ class Server:
         self.q_mgr.stopping.wait(_ACCEPT_AGAIN_S)
 
     def disconnect(self, pid: int) -> None:
-        """Drop the connections of a process; their units of work are backed out."""
+        """Drop the connections of a process, so that their units of work are backed out."""
         with self._lock:
             for sock in [sock for sock, owner in self._connected.items() if owner == pid]:
                 with contextlib.suppress(OSError):

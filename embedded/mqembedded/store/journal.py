@@ -4,7 +4,7 @@ SQLite silently stops reading a log at the first frame with a wrong checksum. Th
 But if a whole commit follows the frame, SQLite would lose committed messages. Format: https://www.sqlite.org/walformat.html
 
 The last frame cannot be checked, because a server that is killed between the two writes of a frame (header, page) leaves the same
-bytes as damage to the page. But such a kill came before the commit was confirmed, so SQLite is right to ignore the frame.
+bytes as damage to the page would. But such a kill comes before the commit is confirmed, so SQLite is right to ignore the frame.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ class FrameReader:
 
         Raises:
             FrameError: the announced body is longer than any verb's body, or longer than a stranger is allowed to send.
-            FrameTimeout: a stranger took too long, or a peer with heartbeats was silent.
+            FrameTimeout: a stranger took too long, or a peer with heartbeats was silent for too long.
         """
         while True:
             received = self._pending
