@@ -1,4 +1,4 @@
-"""The embedded queue manager, on which unmodified pymqi and ibmmq programs find IBM MQ's documented behaviour.
+"""The embedded queue manager, which gives unmodified pymqi and ibmmq programs IBM MQ's documented behaviour.
 
 It is for development, tests and demos without IBM MQ. It runs only if a program starts it, or if a user starts it with
 ``mqembedded run``::

@@ -1,4 +1,4 @@
-"""The command ``mqembedded``, also as ``python -m mqembedded``."""
+"""The command ``mqembedded``, which can also be started with ``python -m mqembedded``."""
 
 from mqembedded.cli.main import main
 

@@ -1,4 +1,4 @@
-"""What a verb answers or raises, and the interface through which a waiting call sleeps."""
+"""The answer and the exceptions of a verb, and the interface through which a waiting call sleeps."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class ConnectionGone(Exception):
 
 
 class Interrupted(ConnectionGone):
-    """The application sent a request while its call was waiting. Only CALLBACK expects this."""
+    """The application sent a request while its call was waiting. Only the verb CALLBACK expects this."""
 
 
 class Waiter(Protocol):
     """The interface through which a waiting MQGET sleeps. The server implements it, because the server also watches sockets."""
 
     def wait(self, timeout_s: float | None) -> None:
-        """Return after ``wake`` or the timeout. Raises ConnectionGone if the application ends, Interrupted if it sends."""
+        """Wait for ``wake`` or the timeout. Raises ConnectionGone if the application ends, Interrupted if it sends a request."""
 
     def wake(self) -> None:
-        """End the current or the next ``wait``. Any thread can call this."""
+        """End the current or the next ``wait``. Any thread can call this method."""

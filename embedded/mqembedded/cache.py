@@ -20,7 +20,7 @@ _REMEDY = "name another directory in MQEMBEDDED_CACHE"
 
 
 class CacheRefused(RuntimeError):
-    """There is no directory for the cache, or another user could have written to it. The message explains what to do."""
+    """No directory can be used for the cache, or another user could have changed the cache. The message explains what to do."""
 
 
 def cache(environment: Mapping[str, str] = os.environ) -> Path:
@@ -49,7 +49,7 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _exists_or_is_for_this_user_to_make(path: Path) -> bool:
-    """Whether a directory exists, or this user owns its nearest existing parent. Root must leave no files in a user's home."""
+    """Return whether a directory exists, or this user (perhaps root) can make it without writing to another user's directory."""
     try:
         above = next(each for each in (path, *path.parents) if each.exists())
         return above == path or above.stat().st_uid == os.geteuid()
@@ -60,7 +60,7 @@ def _exists_or_is_for_this_user_to_make(path: Path) -> bool:
 def make_directory(path: Path, mode: int) -> None:
     """Make a directory and its missing parents. Only this user can write to the new directories, whatever the umask is.
 
-    If another user could write to a parent, they could replace this directory.
+    If another user could write to a parent, that user could replace the directory.
     """
     for each in reversed([each for each in path.parents if not each.exists()]):
         each.mkdir(mode=0o755, exist_ok=True)

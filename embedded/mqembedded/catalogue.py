@@ -1,8 +1,8 @@
-"""The catalogue of a queue manager's queues of every type: it defines, alters, clears, deletes and resolves them by name.
+"""The catalogue, which defines, alters, clears, deletes and finds a queue manager's queues of every type.
 
 MQSC and PCF commands call the same methods. The catalogue also creates and deletes dynamic queues, and holds the queue manager's
 own attributes. The store keeps all objects except temporary dynamic queues. ``admin/`` reads and answers the commands.
-``objects/others.py`` has objects other than queues.
+``objects/others.py`` has the objects that are not queues.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Catalogue:
         return self._objects.get(name)
 
     def all(self) -> list[Queue | Definition]:
-        """Return the queues of every type, ordered by name."""
+        """Return all queues, of every type, ordered by name."""
         return [self._objects[name] for name in sorted(self._objects)]
 
     def queues(self) -> list[Queue]:
@@ -77,7 +77,7 @@ class Catalogue:
         return [found for found in self._objects.values() if isinstance(found, Queue)]
 
     def resolve(self, name: str) -> tuple[Queue, Queue | Definition]:
-        """Return the local queue that a name leads to, and the object with that name, which can be an alias of the queue.
+        """Return the local queue that a name leads to, and the object that has the name: the queue itself or an alias.
 
         Raises:
             CatalogueError: MQRC_UNKNOWN_OBJECT_NAME, MQRC_UNKNOWN_ALIAS_BASE_Q, MQRC_ALIAS_BASE_Q_TYPE_ERROR,
@@ -99,7 +99,7 @@ class Catalogue:
         return base, named
 
     def create_dynamic(self, model: Definition, dynamic_q_name: str, unique: str) -> Queue:
-        """Create a queue from a model. An asterisk at the end of the name, in positions 1 to 33, is replaced by ``unique``.
+        """Create a queue from a model. If the name ends with an asterisk in positions 1 to 33, ``unique`` replaces the asterisk.
 
         Source: IBM MQ, "DynamicQName", reason code 2011.
 
@@ -124,14 +124,14 @@ class Catalogue:
         return queue
 
     def abandon(self, name: str) -> None:
-        """Delete a managed queue now, or as soon as no handle uses it."""
+        """Delete a managed subscription's queue at once, or as soon as no handle uses the queue."""
         queue = self._objects.get(name)
         if isinstance(queue, Queue):
             queue.abandoned = True
             self.discard(queue)
 
     def discard(self, queue: Queue) -> None:
-        """Delete a queue if it is abandoned and no handle uses it."""
+        """Delete a queue if ``abandon`` was called for it and no handle uses it."""
         if queue.abandoned and not (queue.deleted or queue.open_count or queue.uncommitted or queue.in_transit):
             self.delete_dynamic(queue)
 
@@ -140,7 +140,7 @@ class Catalogue:
         self._forget(queue.name)
 
     def changed(self, name: str, queue: Queue) -> None:
-        """Store the changed attributes of the object with this name, and wake the MQGETs that wait on its queue."""
+        """Store the changed attributes of the object ``name``, and wake the MQGETs that wait on ``queue``."""
         self._keep(self._objects[name])
         queue.wake()
 
@@ -151,11 +151,11 @@ class Catalogue:
     ) -> None:
         """Define a queue. Missing attributes come from the queue ``like``, or from the type's default object.
 
-        ``replace`` keeps the messages of an existing queue, but none of its attributes (IBM MQ, "DEFINE QLOCAL").
+        With ``replace``, an existing queue keeps its messages, but none of its attributes (IBM MQ, "DEFINE QLOCAL").
 
         Raises:
             CatalogueError: MQRCCF_OBJECT_NAME_ERROR, MQRCCF_OBJECT_WRONG_TYPE, MQRCCF_OBJECT_ALREADY_EXISTS,
-                MQRC_UNKNOWN_OBJECT_NAME or MQRCCF_LIKE_OBJECT_WRONG_TYPE (of ``like``), MQRCCF_ATTR_VALUE_ERROR.
+                MQRC_UNKNOWN_OBJECT_NAME or MQRCCF_LIKE_OBJECT_WRONG_TYPE (``like`` is wrong), MQRCCF_ATTR_VALUE_ERROR.
         """
         if not OBJECT_NAME.fullmatch(name):
             raise CatalogueError(pcf.MQRCCF_OBJECT_NAME_ERROR, f"{name!r} is not a legal object name")
@@ -195,7 +195,7 @@ class Catalogue:
         self._keep(altered)
 
     def delete(self, kind: int | None, name: str, *, purge: bool = False) -> None:
-        """Delete a queue of this type; None means any type.
+        """Delete a queue of type ``kind`` (None means any type). With ``purge``, the queue can have messages.
 
         Raises:
             CatalogueError: MQRC_UNKNOWN_OBJECT_NAME, MQRCCF_OBJECT_WRONG_TYPE, MQRC_OBJECT_IN_USE, MQRC_Q_NOT_EMPTY.
@@ -233,7 +233,7 @@ class Catalogue:
         self._store.put_q_mgr_values(self.q_mgr_values)
 
     def attribute(self, kind: int, attribute: Attribute | None) -> Attribute | None:
-        """Return the attribute if queues of this type have it on this platform, else None."""
+        """Return the attribute if queues of type ``kind`` have it on this platform, else None."""
         if attribute is None or kind not in attribute.types:
             return None
         return None if attribute.zos_only and self._platform is not Platform.ZOS else attribute

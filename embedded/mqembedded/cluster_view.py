@@ -1,7 +1,7 @@
 """The interface through which a queue manager uses its cluster, and an implementation for a queue manager without a cluster.
 
-``cluster/`` has the implementation for members of a cluster. Callers hold the queue manager's lock, except where a method is
-described as "without the lock".
+``cluster/`` has the implementation for members of a cluster. Callers hold the queue manager's lock, except where a method's
+description says that they do not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mqembedded.remote_queues import Ways
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """A member of the cluster and the channel to it: name, channel status (MQCHS_*), transmission queue ("" for this member)."""
+    """A cluster member and the channel to it. ``channel_status`` is MQCHS_*. If ``is_local``, ``transmission_queue`` is ""."""
 
     member: Member
     cluster_name: str
@@ -52,33 +52,33 @@ class ClusterView(Protocol):
         """
 
     def addressed(self, name: str, q_mgr_name: str) -> Target:
-        """Return the target of a message that is put without an MQOPEN: a report or a forwarded message.
+        """Return the target of a report or a forwarded message, which the queue manager puts without an MQOPEN.
 
         Raises:
             Failed: no queue with these names can take the message.
         """
 
     def knows(self, name: str) -> bool:
-        """Whether the cluster has a queue with this name."""
+        """Return whether the cluster has a queue with this name."""
 
     def members(self) -> Sequence[MemberView]:
         """Return the members that this queue manager knows, ordered by name."""
 
     def control(self, action: str, to: str = "", **how: Any) -> dict[str, Any]:
-        """Carry out a control command about channels, without the lock. The answer has an ``error`` if the command failed."""
+        """Carry out a channel command. The answer has an ``error`` if the command failed. Callers do not hold the lock."""
 
     def receive(self, command: dict[str, Any], messages: bytes) -> dict[str, Any] | None:
-        """Answer the sending end of a channel, without the lock. Return None if this queue manager has no channels."""
+        """Answer the sending end of a channel; return None if there are no channels. Callers do not hold the lock."""
 
     def start(self, host: str, port: int, token: str) -> None:
-        """Publish this queue manager's address to the other members, and start the channels; without the lock."""
+        """Publish this queue manager's address to the other members, and start the channels. Callers do not hold the lock."""
 
     def stop(self) -> None:
-        """End the channels, without the lock. Batches in transit stay in doubt."""
+        """End the channels. Batches in transit stay in doubt. Callers do not hold the lock."""
 
 
 class NoCluster:
-    """The view of a queue manager without a cluster. Messages for other queue managers wait on transmission queues."""
+    """The view of a queue manager that is in no cluster. Messages for other queue managers wait on transmission queues."""
 
     def __init__(self, q_mgr_name: str, catalogue: Catalogue) -> None:
         self.ways = Ways(q_mgr_name, catalogue, lambda _: None)
@@ -86,7 +86,7 @@ class NoCluster:
         self._catalogue = catalogue
 
     def route(self, name: str, q_mgr_name: str, options: int) -> Route | None:
-        """Return the route to a remote queue. Raises Failed."""
+        """Return the route to a remote queue, or None for any other name. Raises Failed."""
         way = self.ways.to(q_mgr_name)
         return self.ways.route(name, options) if way is None else way.route(name, options)
 
@@ -100,7 +100,7 @@ class NoCluster:
         return False
 
     def members(self) -> Sequence[MemberView]:
-        """Return an empty list, because there is no cluster."""
+        """Return no members, because there is no cluster."""
         return ()
 
     def control(self, action: str, to: str = "", **how: Any) -> dict[str, Any]:  # noqa: ARG002 - as ClusterView has it

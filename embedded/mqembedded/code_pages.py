@@ -7,9 +7,9 @@ Source: IBM's Character Data Representation Architecture. ``_NAMES`` has the pag
 a page with ``codecs.register``. Tables for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388, 933, 1364, 937,
 1371) are missing, because each has some ten thousand characters in no regular order.
 
-The PyPI package ebcdic was considered instead of the tables. The package is pure Python and maintained, but common pages would
-then depend on an optional package. It decodes X'15' as a line feed, lacks 1153 to 1158, and has no double-byte pages either. If
-an application imports ebcdic, the package's other pages (290, 420, 833, 838, 1097) work here, too.
+The PyPI package ebcdic does not replace the tables. The package is pure Python and maintained, but common pages would then depend
+on an optional package. ebcdic also decodes X'15' as a line feed, lacks 1153 to 1158, and has no double-byte pages either. If an
+application imports ebcdic, the package's other pages (290, 420, 833, 838, 1097) work here, too.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ _EBCDIC: dict[int, tuple[int | str, str]] = {
 def code_page(ccsid: int, *, little_endian: bool) -> codecs.CodecInfo | None:
     """Return Python's codec for a CCSID, or None if Python has no such codec.
 
-    ``little_endian`` is the byte order of UTF-16. MQMD.Encoding gives it for binary integers.
+    ``little_endian`` matters only for UTF-16. It is the byte order that MQMD.Encoding gives for binary integers.
     """
     if ccsid in UTF_16:
         return _python("utf-16-le" if little_endian else "utf-16-be")
@@ -159,7 +159,7 @@ def _made(ccsid: int) -> codecs.CodecInfo:
 
 
 def _table(page: int | str) -> str:
-    """Return the page's 256 characters, for the bytes 0 to 255."""
+    """Return the 256 characters that a page has for the bytes 0 to 255."""
     if page not in _EBCDIC:
         name = page if isinstance(page, str) else f"cp{page:03d}"
         return bytes(range(256)).decode(name)

@@ -1,4 +1,4 @@
-"""A connection: an application's MQCONNX, with its handles and its unit of work."""
+"""A connection that an application makes with MQCONNX, with the connection's handles and unit of work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mqembedded.properties.message_handle import MessageHandle
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who made a connection, as administrators see it. A program inside the queue manager has no channel.
+    """The origin of a connection, as administrators see it. A program inside the queue manager has no channel.
 
     ``put1_always_sync`` is Put1DefaultAlwaysSync from the client's configuration file.
     """
@@ -75,7 +75,7 @@ class Connection:
         self.parts = Parts()
 
     def handle(self, hobj: int) -> Handle:
-        """Return an open handle. Raises Failed with MQRC_HOBJ_ERROR."""
+        """Return the open object handle with this number. Raises Failed with MQRC_HOBJ_ERROR."""
         handle = self.handles.get(hobj)
         if handle is None:
             raise Failed(mq.MQRC_HOBJ_ERROR)

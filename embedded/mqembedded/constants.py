@@ -1,6 +1,6 @@
-"""IBM's constants, with IBM's names letter for letter, so that each can be found in IBM's manuals.
+"""IBM's constants, with IBM's names letter for letter, so that every constant can be found in IBM's manuals.
 
-The table has completion and reason codes, options, flags, the special values of message descriptor fields, attribute selectors
+The module has completion and reason codes, options, flags, the special values of message descriptor fields, attribute selectors
 and lengths, as far as this package or its tests use them. Tests compare every constant with ``pymqi.CMQC`` and ``ibmmq.CMQC``.
 
 The module needs no binding and has no logic.

@@ -19,7 +19,7 @@ class Heartbeats:
     """The heartbeat settings of a channel or a client, or the settings that both have agreed on.
 
     Attributes:
-        interval_s: HBINT; 0 means that there are no heartbeats.
+        interval_s: HBINT, in seconds; 0 means that there are no heartbeats.
         conversations: SHARECNV. With 0, only the queue manager sends heartbeats, and only while an MQGET waits. Otherwise both
             ends send heartbeats at any time.
     """
@@ -34,7 +34,7 @@ class Heartbeats:
 
     @property
     def silence_s(self) -> float:
-        """Seconds without data after which the other end counts as dead; infinite without heartbeats."""
+        """The seconds without data after which the other end counts as dead; infinite if there are no heartbeats."""
         if not self.interval_s:
             return math.inf
         return 2.0 * self.interval_s if self.interval_s < _SHORT_S else self.interval_s + 60.0

@@ -1,4 +1,4 @@
-"""A container for values whose types the queue manager does not know, at most one value of each type.
+"""A container with at most one value of each type. The queue manager does not need to know the types.
 
 The queue manager and each connection have a container. ``pubsub/`` keeps the subscriptions in the queue manager's container, and
 ``callbacks/`` keeps callbacks in each connection's container.

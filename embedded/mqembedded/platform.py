@@ -1,18 +1,18 @@
-"""Rules that differ on z/OS, so that applications can be tested for both platforms.
+"""The rules that differ on z/OS, so that applications can be tested for both platforms.
 
-The profile ``zos`` changes only the rules below. It does not imitate a complete z/OS queue manager.
+The platform ``zos`` changes only the rules below. It does not imitate a complete z/OS queue manager.
 
 * MQPUT and MQGET without a syncpoint option are in the unit of work (IBM MQ, "Syncpoints in IBM MQ for z/OS applications").
-* Logical order, COMPLETE_MSG, ALL_MSGS_AVAILABLE and ALL_SEGMENTS_AVAILABLE need a queue with INDXTYPE(GROUPID). On other queues
-  they fail with MQRC_Q_INDEX_TYPE_ERROR.
+* Logical order, COMPLETE_MSG, ALL_MSGS_AVAILABLE and ALL_SEGMENTS_AVAILABLE need a queue with INDXTYPE(GROUPID). On other queues,
+  calls with these options fail with MQRC_Q_INDEX_TYPE_ERROR.
 * A segment cannot be put on a queue with INDXTYPE(GROUPID) (MQRC_SEGMENTS_NOT_SUPPORTED). MQMF_SEGMENTATION_ALLOWED is accepted
   and ignored.
-* On a queue with INDXTYPE(GROUPID) and MSGDLVSQ(PRIORITY), the first message of a group with priority 0 or 1 takes the place of
-  a message with priority 2 (IBM MQ, "MsgDeliverySequence").
+* On a queue with INDXTYPE(GROUPID) and MSGDLVSQ(PRIORITY), a group's first message with priority 0 or 1 has the same
+  place as if it had priority 2 (IBM MQ, "MsgDeliverySequence").
 * BackoutCount stops at 255 (IBM MQ, "Messages that are backed out").
 * The physical order of messages on a queue with INDXTYPE(GROUPID) is not defined (IBM MQ, "MsgDeliverySequence"). Here the first
   messages of groups are in order of arrival, because logical order takes a group at the place of its first message. All other
-  messages are before them, the latest first.
+  messages are before these first messages, and a later message is before an earlier message.
 * MQPMO Version 2 is refused with MQRC_PMO_ERROR.
 * When a client opens an object, two users need authority: the client's user and the channel initiator's user (IBM MQ, "RESLEVEL
   and the channel initiator connection", "Client MQI requests"). Here the second user is CHINUSER. PUTAUT(ONLYMCA) and RESLEVEL
@@ -75,24 +75,24 @@ class Platform(enum.Enum):
         return mq.MQPL_ZOS if self is Platform.ZOS else mq.MQPL_UNIX
 
     def is_ordered(self, index_type: object, msg_seq_number: int) -> bool:
-        """Whether messages with this number are in order of arrival on a queue with this IndexType."""
+        """Return whether messages with this MsgSeqNumber are in order of arrival on a queue with this IndexType."""
         return self is not Platform.ZOS or index_type != mq.MQIT_GROUP_ID or msg_seq_number == 1
 
     def takes_segments(self, index_type: object) -> bool:
-        """Whether segments can be put on a queue with this IndexType."""
+        """Return whether segments can be put on a queue with this IndexType."""
         return self is not Platform.ZOS or index_type != mq.MQIT_GROUP_ID
 
     def takes_pmo(self, version: int) -> bool:
-        """Whether MQPUT accepts this version of MQPMO."""
+        """Return whether MQPUT accepts this version of MQPMO."""
         return self is not Platform.ZOS or version != 2
 
     def puts_in_syncpoint(self, options: int) -> bool:
-        """Whether an MQPUT with these options is in the unit of work."""
+        """Return whether an MQPUT with these options is in the unit of work."""
         given = options & (mq.MQPMO_SYNCPOINT | mq.MQPMO_NO_SYNCPOINT)
         return given == mq.MQPMO_SYNCPOINT or (not given and self is Platform.ZOS)
 
     def get_options(self, options: int, browse_options: int) -> int:
-        """Return MQGMO options with the platform's syncpoint default filled in. A browse is never in syncpoint."""
+        """Return MQGMO options, with the platform's default if no syncpoint option is given. A browse is never in syncpoint."""
         given = options & (mq.MQGMO_SYNCPOINT | mq.MQGMO_NO_SYNCPOINT | mq.MQGMO_SYNCPOINT_IF_PERSISTENT)
         if self is Platform.ZOS and not given and not options & browse_options:
             return options | mq.MQGMO_SYNCPOINT

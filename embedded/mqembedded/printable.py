@@ -1,6 +1,6 @@
 """Shows text from messages and peers safely in terminals and logs, and half-made objects in tracebacks.
 
-A line end in text from a message or a peer would forge a log line. An escape character would control the terminal.
+A line end in text from a message or a peer could forge a log line. An escape character could control the terminal.
 
 If a constructor fails, the half-made object is ``self`` in the frames of the traceback. A program that shows local variables
 calls ``repr`` on this object, and an error in ``__repr__`` would hide the constructor's error.
@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 
 def printable(text: str) -> str:
-    """Return text with ``?`` for each control character, and for each character that changes the direction of text."""
+    """Return text in which ``?`` replaces each control character, and each character that changes the direction of text."""
     return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
 
 

@@ -1,8 +1,8 @@
 """The queue manager: connections, units of work, and the state that the verbs share.
 
 ``QueueManager`` owns the lock under which every verb reads and changes memory. A commit writes to the disk without that lock, so
-that other connections continue. It collects the messages, which are still hidden from other connections, writes and fsyncs them,
-and then makes them visible.
+that other connections continue. The commit collects the messages, which are still hidden from other connections, writes and
+fsyncs them, and then makes them visible.
 
 The verbs are in ``calls/``. ``serve/`` has the sockets and calls the verbs.
 """
@@ -72,14 +72,14 @@ class QueueManager:
         platform: Platform = Platform.UNIX,
         readings: Readings | None = None,
     ) -> None:
-        """Start with the data in the directory ``data``, which is created if it is missing. Raises StoreError.
+        """Start the queue manager with the data in the directory ``data``, which is created if it is missing. Raises StoreError.
 
         Args:
             name: queue manager name, at most 48 characters.
             data: a directory that no other queue manager uses.
-            users: passwords by user. Other credentials are refused; an application without credentials is the administrator.
+            users: passwords by user. Other credentials are refused. The default user is MCAUSER, or else ``ADMINISTRATOR``.
             platform: the rules that apply where platforms differ.
-            readings: what the queue manager does where IBM's texts leave something open.
+            readings: choices of behaviour that IBM's documentation leaves open.
         """
         self.name = name
         self.platform = platform
@@ -115,7 +115,7 @@ class QueueManager:
         self._positions = itertools.count(self._restore_messages() + 1)
 
     def _restore_messages(self) -> int:
-        """Put the stored messages back on their queues, and return the highest position among them."""
+        """Put the stored messages back on their queues, and return the highest number that ``new_position`` has used for them."""
         last = 0
         for stored in self.store.messages():
             queue = self.catalogue.get(stored.queue)
@@ -158,7 +158,7 @@ class QueueManager:
         heartbeats: Heartbeats = NO_HEARTBEATS,
         hang_up: Callable[[], None] | None = None,
     ) -> Connection:
-        """Connect an application, as MQCONNX does; ``heartbeats`` are what the client asks for. Local bindings have no channel.
+        """Connect an application, as MQCONNX does. ``heartbeats`` has the client's settings. A local binding has no channel.
 
         Raises:
             Failed: MQRC_Q_MGR_QUIESCING, MQRC_Q_MGR_NAME_ERROR, MQRC_UNKNOWN_CHANNEL_NAME, MQRC_CHANNEL_NOT_AVAILABLE,
@@ -210,7 +210,7 @@ class QueueManager:
         return connection
 
     def require(self, user: str, object_type: str, name: str, needed: frozenset[str]) -> None:
-        """Raise Failed with MQRC_NOT_AUTHORIZED if a user lacks one of these authorities for an object."""
+        """Raise Failed with MQRC_NOT_AUTHORIZED if a user does not have all of the ``needed`` authorities for an object."""
         if self.platform is Platform.ZOS and "%" in name:
             return
         profile = Q_MGR_PROFILE if object_type == "QMGR" else name
@@ -224,7 +224,7 @@ class QueueManager:
             raise Failed(mq.MQRC_NOT_AUTHORIZED)
 
     def _client_check(self) -> int:
-        """Return CHCKCLNT from the AUTHINFO object that CONNAUTH names; MQCHK_NONE if CONNAUTH is blank."""
+        """Return the CHCKCLNT value of the AUTHINFO object that CONNAUTH names, or MQCHK_NONE if CONNAUTH is blank."""
         name = self.catalogue.q_mgr_values[pcf.MQCA_CONN_AUTH]
         found = self.catalogue.objects.of(Kind.AUTH_INFO).get(str(name), {})
         check = found.get(pcf.MQIA_CHECK_CLIENT_BINDING, pcf.MQCHK_NONE)
@@ -232,7 +232,7 @@ class QueueManager:
         return check
 
     def disconnect(self, connection: Connection) -> Answer:
-        """Commit an open unit of work (or do what reading ``mqdisc`` chooses), then close all handles (IBM MQ, "MQDISC")."""
+        """Commit or back out an open unit of work, as reading ``mqdisc`` chooses; then close all handles (IBM MQ, "MQDISC")."""
         answer = self.back_out(connection) if self.readings[MQDISC_BACKS_OUT] else self.commit(connection)
         self._close_handles(connection)
         with self.lock:
@@ -240,7 +240,7 @@ class QueueManager:
         return answer
 
     def drop(self, connection: Connection, hang_up: Callable[[], None] | None = None) -> None:
-        """Back out and close all handles of an application that vanished without MQDISC. A reading chooses the order.
+        """Back out the work and close the handles of an application that ended without MQDISC. A reading chooses the order.
 
         ``hang_up`` is called before a pause between the two steps, so that an application that still runs notices at once that
         its connection is lost.
@@ -289,7 +289,7 @@ class QueueManager:
         self.catalogue.discard(queue)
 
     def quiesce(self) -> None:
-        """Refuse new connections, and let calls with FAIL_IF_QUIESCING fail, also the calls that wait."""
+        """Refuse new connections, and let calls with FAIL_IF_QUIESCING fail, including the calls that are waiting."""
         with self.lock:
             self.quiescing = True
             for queue in self.catalogue.queues():
@@ -299,20 +299,20 @@ class QueueManager:
                 connection.waiter.wake()
 
     def why_quiescing(self, connection: Connection) -> int:
-        """Return MQRC_Q_MGR_QUIESCING, MQRC_CONNECTION_QUIESCING, or MQRC_NONE if the application is allowed to continue."""
+        """Return the reason code if the queue manager or the connection is quiescing, otherwise MQRC_NONE."""
         if self.quiescing:
             return mq.MQRC_Q_MGR_QUIESCING
         return mq.MQRC_CONNECTION_QUIESCING if connection.quiescing else mq.MQRC_NONE
 
     def fail_if_quiescing(self, connection: Connection, asked: int) -> None:
-        """Raise Failed if the queue manager quiesces and the call asks to fail then. ``asked`` has its FAIL_IF_QUIESCING bits."""
+        """Raise Failed if ``asked``, the FAIL_IF_QUIESCING bits of a call, is not 0 and ``why_quiescing`` returns a reason."""
         if asked and (reason := self.why_quiescing(connection)):
             raise Failed(reason)
 
     # --- units of work
 
     def unit_of_work(self, connection: Connection, messages: int = 1) -> UnitOfWork:
-        """Return the connection's unit of work, or start one. The unit of work has room for this many more messages.
+        """Return the connection's unit of work, or a new one. The unit of work has room for ``messages`` more messages.
 
         Raises:
             Failed: MQRC_SYNCPOINT_LIMIT_REACHED (MAXUMSGS), MQRC_BACKED_OUT (the unit of work cannot be committed any more).
@@ -334,7 +334,7 @@ class QueueManager:
         connection.unit_of_work.doomed = True
 
     def commit(self, connection: Connection) -> Answer:
-        """Commit the unit of work, as MQCMIT does. After MQCC_OK it is on disk and visible."""
+        """Commit the unit of work, as MQCMIT does. After MQCC_OK, the unit of work is on disk and visible."""
         with self.lock:
             unit, connection.unit_of_work = connection.unit_of_work, None
         if unit is None:
@@ -362,7 +362,7 @@ class QueueManager:
         return mq.MQCC_OK, mq.MQRC_NONE, []
 
     def back_out(self, connection: Connection) -> Answer:
-        """Back out: remove the puts, return the gets to their places with BackoutCount + 1, and restore the state of handles."""
+        """Back out: remove the puts, return the gets to their places with BackoutCount + 1, restore the handles' group state."""
         with self.lock:
             unit, connection.unit_of_work = connection.unit_of_work, None
         if unit is not None:
@@ -404,7 +404,7 @@ class QueueManager:
             raise Failed(mq.MQRC_RESOURCE_PROBLEM) from error
 
     def keep_state(self, connection: Connection, handle: Handle, direction: Direction, in_unit_of_work: bool) -> None:
-        """Save a handle's group state before a call changes it, because MQBACK must restore the state."""
+        """Save a handle's current group state for MQBACK. For a call outside the unit of work, forget the saved state."""
         unit = connection.unit_of_work
         if unit is None:
             return
@@ -416,12 +416,12 @@ class QueueManager:
     # --- new values for messages
 
     def new_position(self, *, is_ordered: bool = True) -> int:
-        """Return the next position in order of arrival; if not ``is_ordered``, return a position before all others."""
+        """Return a position after all positions in use, or, if not ``is_ordered``, a position before all of them."""
         number = next(self._positions)
         return _MIDDLE + number if is_ordered else _MIDDLE - number
 
     def position_on(self, queue: Queue, msg_seq_number: int) -> int:
-        """Return the position of a message that is put on a queue."""
+        """Return a new position for a message with this MsgSeqNumber on a queue."""
         return self.new_position(is_ordered=self.platform.is_ordered(queue.values[mq.MQIA_INDEX_TYPE], msg_seq_number))
 
     def new_serial(self) -> bytes:
@@ -445,7 +445,7 @@ class QueueManager:
         return self.token_prefix + message.position.to_bytes(8, "big")
 
     def position(self, token: bytes) -> int:
-        """Return the position of the message with this token; for a token from before a restart -1, which no message has."""
+        """Return the position of the message with this token, or -1 if an earlier run of the queue manager made the token."""
         return int.from_bytes(token[8:], "big") if token[:8] == self.token_prefix else -1
 
     def mark_interval_ms(self) -> int:
@@ -474,7 +474,7 @@ class QueueManager:
         md.appl_origin_data = b" " * 4
 
     def name_bytes(self) -> bytes:
-        """Return the queue manager's name as padded bytes, as in structures."""
+        """Return the queue manager's name as 48 bytes, padded with blanks, as structures contain it."""
         return name_field(self.name)
 
     def close(self) -> None:

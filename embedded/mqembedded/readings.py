@@ -1,7 +1,7 @@
 """Readings: choices of what this queue manager does where IBM's documentation leaves a behaviour open or queue managers differ.
 
 A reading has a name and values. The first value is the default: IBM's documented behaviour, or this project's assumption. Tests
-and fault campaigns start queue managers with other values, to show that their results do not depend on the reading::
+and fault campaigns start queue managers with other values, to show that the results do not depend on the reading::
 
     EmbeddedQueueManager(readings={"curdepth": "counts uncommitted gets"})
     EmbeddedQueueManager(answers="first-contact.json")  # the behaviour that ``make first-contact`` has recorded
@@ -27,7 +27,7 @@ CLEANUP_GAP_S = 0.05
 
 
 class ReadingError(ValueError):
-    """There is no such reading, or the reading has no such value. The message lists the existing ones."""
+    """A reading or a value does not exist. The message lists the readings or values that exist."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Value(Generic[T]):
 
 @dataclass(frozen=True, eq=False)
 class Reading(Generic[T]):
-    """A behaviour that IBM's documentation leaves open: a name, the source that leaves it open, and values, the default first."""
+    """A behaviour that IBM's documentation leaves open: its name, the source, and the possible values, with the default first."""
 
     name: str
     source: str
@@ -281,13 +281,13 @@ READINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 class Readings:
-    """The values that one queue manager uses, one for each reading."""
+    """The values that a queue manager uses, one value for each reading."""
 
     def __init__(self, chosen: Mapping[str, str] | None = None, *, cleanup_gap_s: float = CLEANUP_GAP_S) -> None:
-        """Choose values by name. The readings that are not named have their default.
+        """Choose a value for each reading. A reading that ``chosen`` does not name has its default value.
 
         Args:
-            chosen: values by names of readings.
+            chosen: a mapping from the names of readings to the names of values.
             cleanup_gap_s: seconds between closing the handles and backing out, if "closes handles, then backs out" is chosen.
 
         Raises:
@@ -318,12 +318,12 @@ class Readings:
 
 
 def chosen_by(pairs: Iterable[str]) -> dict[str, str]:
-    """Return the values that command-line arguments choose, by name of the reading.
+    """Return the values that command-line arguments choose: a mapping from names of readings to names of values.
 
-    An argument is ``NAME=VALUE``, or ``@FILE`` for a file of ``make first-contact``. ``NAME=VALUE`` overrides the file.
+    An argument is ``NAME=VALUE``, or ``@FILE`` for a file that ``make first-contact`` wrote. ``NAME=VALUE`` overrides the file.
 
     Raises:
-        ReadingError: there is no such reading or value, a reading has two values, or the file has another form.
+        ReadingError: there is no such reading or value, a reading is given two values, or the file cannot be used.
     """
     recorded: dict[str, str] = {}
     chosen: dict[str, str] = {}
@@ -340,12 +340,12 @@ def chosen_by(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def recorded_in(file: Path | str) -> dict[str, str]:
-    """Return the values that ``make first-contact`` has recorded of a queue manager in a JSON file, by name of the reading.
+    """Return the values that ``make first-contact`` recorded in a JSON file: a mapping from names of readings to names of values.
 
     A reading that was not observed is left out, so its default applies.
 
     Raises:
-        ReadingError: the file cannot be read or has another form, or a reading has several values or an unknown value.
+        ReadingError: the file cannot be read or has a wrong format, or a reading has several values or an unknown value.
     """
     try:
         found = json.loads(Path(file).read_text(encoding="utf-8"))["readings"]

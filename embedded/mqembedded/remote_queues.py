@@ -34,7 +34,7 @@ class TransmissionQueue:
     queue: Queue
 
     def choose(self, queue_name: str) -> str:  # noqa: ARG002 - as Instances has it
-        """Raise Failed, because there are no instances to choose from."""
+        """Raise Failed, because there are no instances of a cluster queue to choose from."""
         raise Failed(mq.MQRC_NO_DESTINATIONS_AVAILABLE)
 
     def target(self, queue_name: str, q_mgr_name: str, bound: Bound) -> Target:
@@ -46,7 +46,7 @@ class TransmissionQueue:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """The way to another queue manager: its name, the transmission queue, and the object that returns targets of messages."""
+    """The way to another queue manager: that queue manager's name, the transmission queue, and an object that returns targets."""
 
     q_mgr_name: str
     queue: Queue
@@ -58,7 +58,7 @@ class Way:
         return not isinstance(self.instances, TransmissionQueue)
 
     def route(self, name: str, options: int, definition: Definition | None = None) -> Route:
-        """Return the route to a queue of that queue manager. ``definition`` is the remote queue or alias that was opened.
+        """Return the route to a queue of the other queue manager. ``definition`` is the remote queue or alias that was opened.
 
         Raises:
             Failed: MQRC_OPTION_NOT_VALID_FOR_TYPE.
@@ -72,7 +72,7 @@ class Way:
 
 
 class Ways:
-    """The ways to other queue managers that a queue manager knows. Callers hold this queue manager's lock."""
+    """The ways to other queue managers, as one queue manager knows them. Callers hold that queue manager's lock."""
 
     def __init__(self, here: str, catalogue: Catalogue, in_cluster: Callable[[str], Way | None]) -> None:
         """Set up the ways; ``in_cluster`` returns the way to a cluster member, and None for any other name."""
@@ -81,10 +81,10 @@ class Ways:
         self._in_cluster = in_cluster
 
     def to(self, q_mgr_name: str) -> Way | None:
-        """Return the way to the queue manager that ObjectQMgrName names, perhaps by an alias; None for this queue manager.
+        """Return the way to the queue manager that ObjectQMgrName names, directly or by an alias; None for this queue manager.
 
         Raises:
-            Failed: there is no way.
+            Failed: there is no way to this queue manager.
         """
         if q_mgr_name in ("", self._here):
             return None
@@ -99,7 +99,7 @@ class Ways:
         return None if meant in ("", self._here) else self._to(meant, found)
 
     def of(self, remote: Definition) -> Way:
-        """Return the way for a remote queue that was opened by its own name. Raises Failed."""
+        """Return the way to the queue manager that a remote queue definition names. Raises Failed."""
         meant = _name(remote.values, mq.MQCA_REMOTE_Q_MGR_NAME)
         if not _name(remote.values, mq.MQCA_REMOTE_Q_NAME):
             raise Failed(mq.MQRC_REMOTE_Q_NAME_ERROR)
@@ -108,7 +108,7 @@ class Ways:
         return self._to(meant, remote)
 
     def route(self, name: str, options: int) -> Route | None:
-        """Return the route to a remote queue, or through an alias of a remote queue; None for any other name. Raises Failed."""
+        """Return the route to the remote queue that a name means, perhaps by an alias; None for other names. Raises Failed."""
         named = self._catalogue.get(name)
         remote = named
         if isinstance(named, Definition) and named.type == ALIAS:
@@ -119,7 +119,7 @@ class Ways:
         return self.of(remote).route(_name(remote.values, mq.MQCA_REMOTE_Q_NAME), options, named)
 
     def _to(self, q_mgr_name: str, definition: Definition | None = None) -> Way:
-        """Return the way to a queue manager. ``definition`` is the remote queue or alias that names it."""
+        """Return the way to a queue manager. ``definition`` is the remote queue or alias that names the queue manager."""
         if definition is not None and (name := _name(definition.values, mq.MQCA_XMIT_Q_NAME)):
             of_definition = (mq.MQRC_UNKNOWN_XMIT_Q, mq.MQRC_XMIT_Q_TYPE_ERROR, mq.MQRC_XMIT_Q_USAGE_ERROR)
             return self._by(q_mgr_name, name, *of_definition)
@@ -137,7 +137,7 @@ class Ways:
         return self._by(q_mgr_name, name, *of_q_mgr)
 
     def _by(self, q_mgr_name: str, name: str, unknown: int, other_type: int, other_usage: int) -> Way:
-        """Return the way through the transmission queue with this name. Raises Failed with one of these reason codes."""
+        """Return the way through the transmission queue ``name``. Raises Failed with one of the three given reason codes."""
         queue = self._catalogue.get(name)
         if queue is None:
             raise Failed(unknown)

@@ -1,1 +1,1 @@
-"""The process of a queue manager: the server with its connections, and how to start it, control it and inject faults."""
+"""The process of a queue manager: the server with its connections, and code to start and control the server and inject faults."""

@@ -6,13 +6,13 @@
     [[queue_manager]]
     name = "QM1"
     listen = "127.0.0.1:1414"
-    data = "./qm1"                  # optional; by default in the directory given at the start
+    data = "./qm1"                  # optional; by default a folder in the cluster's directory
     mqsc = ["qm1.mqsc"]             # optional; read after the files for all queue managers
 
     [channels]                      # optional; attributes of all channels, defaults as in MQSC
     batchsz = 50
 
-Paths are relative to the file. ``cluster_launcher.py`` starts the cluster.
+Paths are relative to the cluster file. ``cluster_launcher.py`` starts the cluster.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ClusterFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class QueueManagerEntry:
-    """A queue manager in a cluster file. ``data`` is None if the file names no directory for it."""
+    """A queue manager in a cluster file. ``data`` is None if the file names no data directory."""
 
     name: str
     listen: str
@@ -60,7 +60,7 @@ class ClusterFile:
 
 
 def read(path: Path) -> ClusterFile:
-    """Return the content of a cluster file; raise ClusterFileError, or OSError if the file cannot be read."""
+    """Return the content of a cluster file. Raises ClusterFileError, or OSError if the file cannot be read."""
     try:
         found = tomllib.loads(path.read_text())
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Starts a cluster of embedded queue managers, each as a process of its own."""
+"""Starts a cluster of embedded queue managers. Each queue manager is a process of its own."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def queue_manager(
     readings: Mapping[str, str] | None = None,
     cleanup_gap_s: float = CLEANUP_GAP_S,
 ) -> EmbeddedQueueManager:
-    """Return a queue manager of a cluster, not yet started.
+    """Return a queue manager of a cluster, without starting the queue manager.
 
     Args:
         described: the cluster.
         entry: the queue manager.
-        data: the cluster's directory, where the members exchange files. It also has the member's data if ``entry`` names no
-            directory.
-        mqsc: MQSC files to read before the MQSC files of the cluster file.
+        data: the cluster's directory, where the members exchange files. If ``entry`` names no data directory, the queue manager's
+            data is here, too.
+        mqsc: MQSC files that the queue manager reads before the MQSC files of the cluster file.
         users: passwords by user.
         log_level: the level of the server's log on standard error.
         readings: see ``EmbeddedQueueManager``.
@@ -57,7 +57,7 @@ def membership(described: ClusterFile, data: Path) -> Membership:
 
 
 class EmbeddedCluster:
-    """Several queue managers in a cluster. As a context manager, it starts them on entry and stops them on exit.
+    """A cluster of queue managers. As a context manager, it starts the queue managers on entry and stops them on exit.
 
     Each member is an ``EmbeddedQueueManager`` that you can kill and start again while the other members run::
 
@@ -83,7 +83,7 @@ class EmbeddedCluster:
 
         Args:
             file: the cluster file, or its content.
-            data: the cluster's directory; None for a temporary directory, which is deleted on exit.
+            data: the cluster's directory; None means a temporary directory, which is deleted on exit.
             mqsc: MQSC files that every queue manager reads before the MQSC files of the cluster file.
             users: passwords by user, the same for all members.
             log_level: the level of the servers' logs on standard error.

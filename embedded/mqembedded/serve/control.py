@@ -35,7 +35,7 @@ class Control:
 
     @classmethod
     def of(cls, data: Path) -> Control:
-        """Return the control of the server that uses this data directory; raise ControlError if there is no such server."""
+        """Return the client of the server that uses this data directory; raise ControlError if ``control.json`` is missing."""
         try:
             return cls(**json.loads((data / _FILE).read_text()))
         except FileNotFoundError as error:
@@ -50,11 +50,11 @@ class Control:
             json.dump(asdict(self), file)
 
     def arm(self, fault: Fault) -> None:
-        """Arm a fault; see ``Fault``."""
+        """Arm a fault, which then fires at the calls that ``Fault`` describes."""
         self._do("arm", **asdict(fault))
 
     def clear_faults(self) -> None:
-        """Disarm the faults that have not fired, release frozen or delayed calls, and set all counts to zero."""
+        """Disarm all faults, release frozen or delayed calls, and set all counts to zero."""
         self._do("clear")
 
     def calls(self) -> dict[str, int]:
@@ -63,19 +63,19 @@ class Control:
         return calls
 
     def faults_fired(self) -> int:
-        """Return how many faults have fired since the start or the last ``clear_faults``."""
+        """Return how often faults have fired since the server's start or the last ``clear_faults``."""
         fired: int = self._do("count")["fired"]
         return fired
 
     def fill_log(self, full: bool = True) -> None:
         """Simulate a full disk, or end the simulation.
 
-        Persistent puts outside syncpoint then fail with MQRC_STORAGE_MEDIUM_FULL, and units of work are backed out.
+        During the simulation, persistent puts outside syncpoint fail with MQRC_STORAGE_MEDIUM_FULL, and MQCMIT backs out.
         """
         self._do("fill_log", full=full)
 
     def quiesce(self) -> None:
-        """Quiesce like ``endmqm``: calls with FAIL_IF_QUIESCING get MQRC_Q_MGR_QUIESCING; the last MQDISC ends the server."""
+        """Quiesce like ``endmqm``. Calls with FAIL_IF_QUIESCING get MQRC_Q_MGR_QUIESCING. The last MQDISC ends the server."""
         self._do("quiesce")
 
     def mqsc(self, text: str) -> tuple[bool, list[str]]:
@@ -89,7 +89,7 @@ class Control:
         return channels
 
     def stop_channel(self, to: str) -> None:
-        """Stop the channel to a queue manager after its current batch. Later messages wait."""
+        """Stop the channel to a queue manager after the channel's current batch. Later messages wait."""
         self._do("channel", action="stop", to=to)
 
     def start_channel(self, to: str) -> None:
@@ -97,7 +97,7 @@ class Control:
         self._do("channel", action="start", to=to)
 
     def slow_channel(self, to: str, delay_s: float) -> None:
-        """Let a channel wait this many seconds before each batch; 0 ends the delay."""
+        """Let the channel to a queue manager wait ``delay_s`` seconds before each batch; 0 ends the delay."""
         self._do("channel", action="slow", to=to, delay_s=delay_s)
 
     def interleave_channel(self, to: str, seed: int | None) -> None:
@@ -105,12 +105,12 @@ class Control:
         self._do("channel", action="interleave", to=to, seed=seed)
 
     def cut_channel(self, to: str, when: str = "after", *, stop: bool = False) -> None:
-        """Let a channel's connection break before or after its next batch, so that the batch is in doubt.
+        """Let a channel's connection break while the channel sends its next batch, so that the batch is in doubt.
 
         Args:
             to: the queue manager that the channel leads to.
-            when: ``before`` or ``after`` the other end receives the batch; "" cancels a cut that has not happened yet.
-            stop: whether the channel then stops; otherwise it resolves the batch in doubt as soon as it can.
+            when: the connection breaks ``before`` or ``after`` the other end receives the batch. "" cancels a planned break.
+            stop: whether the channel then stops. Otherwise, the channel resolves the batch in doubt as soon as it can.
         """
         self._do("channel", action="cut", to=to, when=when, stop=stop)
 

@@ -1,9 +1,9 @@
 """Faults for tests: calls that are refused or delayed, lost replies, and clients and servers that are killed.
 
 A test arms a fault through the control verb. The fault fires at the n-th MQI call that matches, before or after the call takes
-effect, once or several times. Faults depend only on counts of calls, never on chance. A random campaign draws its faults
-beforehand with ``random_fault``, and the same seed gives the same faults. ``server.py`` checks for faults around every call. The
-queue manager does not know of faults.
+effect. It can fire again at later calls. Faults depend only on counts of calls, never on chance. A random campaign draws its
+faults beforehand with ``random_fault``, and the same seed gives the same faults. ``server.py`` checks for faults around every
+call. The queue manager does not know of faults.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ConnectionDropped(Exception):
 
 
 class CallAnswered(Exception):
-    """A fault answered this call with its own codes."""
+    """A fault answered this call with the fault's own completion code and reason code."""
 
     def __init__(self, comp: int, reason: int) -> None:
         super().__init__(reason)
@@ -37,19 +37,19 @@ class CallAnswered(Exception):
 
 @dataclass(slots=True)
 class Fault:
-    """A fault: what happens, and at which calls.
+    """A fault: an action, and the calls at which the action happens.
 
     Attributes:
         action: ``kill_client`` and ``kill_server`` send SIGKILL; ``drop`` closes the connection without a reply, so the outcome
             of an MQCMIT is unknown; ``freeze`` never replies, but leaves the connection open; ``answer`` ends the call with
             ``comp`` and ``reason``; ``delay`` delays the call by ``delay_s``.
-        when: ``before`` or ``after`` the call takes effect. ``answer`` after a call is a false reply.
-        nth: the fault fires at the n-th matching call, counted from 1 after it was armed.
-        verb: only calls of this verb match; "" for all calls.
-        appl_name: only calls of applications with this name match; "" for all calls.
-        comp, reason: completion code and reason code for ``answer``.
-        delay_s: seconds for ``delay``.
-        times: the number of calls at which the fault fires, from the n-th on; 0 for all of them.
+        when: the action happens ``before`` or ``after`` the call takes effect. An ``answer`` after the call is a false reply.
+        nth: the fault first fires at the n-th matching call after arming. 1 is the next matching call.
+        verb: only calls of this verb match; "" means that calls of every verb match.
+        appl_name: only calls of applications with this name match; "" means that calls of every application match.
+        comp, reason: the completion code and the reason code that ``answer`` returns.
+        delay_s: the seconds by which ``delay`` delays a call.
+        times: the number of matching calls at which the fault fires, from the n-th on. 0 means every call from the n-th on.
     """
 
     action: str
@@ -78,13 +78,13 @@ class Fault:
 
 
 def random_fault(seed: int, calls: int, actions: Sequence[str] = ("kill_client", "drop", "kill_server")) -> Fault:
-    """Return a fault at one of the next ``calls`` calls. The same seed gives the same fault."""
+    """Return a fault that fires once, at a random one of the next ``calls`` MQI calls. The same seed gives the same fault."""
     draw = random.Random(seed)
     return Fault(draw.choice(actions), draw.choice(_WHEN), draw.randint(1, calls))
 
 
 class Faults:
-    """The armed faults and the count of calls."""
+    """The armed faults, and the counts of calls and of fired faults."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

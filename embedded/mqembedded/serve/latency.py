@@ -1,7 +1,7 @@
 """A slow line: data arrives later in both directions, and any amount of data can be in transit.
 
-A relay passes data between the application's socket and a second socket, which the server uses instead. The relay passes each
-piece on a fixed time after its arrival, however much data came before. Delayed calls are a fault (``faults.py``).
+A relay passes data between the application's socket and a second socket, which the server uses instead. The relay forwards
+each piece a fixed time after the piece has arrived, however much data is in transit. To delay calls, use ``faults.py``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PIECE = 65_536
 
 
 def delayed(outer: socket.socket, latency_s: float) -> socket.socket:
-    """Return a socket that replaces ``outer``, with this latency in each direction. If either side closes, the line ends."""
+    """Return a socket that replaces ``outer``, with a latency in each direction. If a side closes its socket, the line ends."""
     inner, ours = socket.socketpair()
     directions = [_Direction(outer, ours, latency_s), _Direction(ours, outer, latency_s)]
     ended = [direction.start() for direction in directions]
@@ -32,7 +32,7 @@ def delayed(outer: socket.socket, latency_s: float) -> socket.socket:
 
 
 class _Direction:
-    """A direction of the line: a thread that receives, a thread that sends, and the data in transit between them."""
+    """One direction of the line: a thread that receives, a thread that sends, and the data in transit between them."""
 
     def __init__(self, source: socket.socket, target: socket.socket, latency_s: float) -> None:
         self._source = source

@@ -31,7 +31,7 @@ class EmbeddedQueueManagerError(Exception):
 
 
 def temporary_directory() -> tempfile.TemporaryDirectory[str]:
-    """Make a temporary data directory, which is deleted with the returned object. Raises EmbeddedQueueManagerError."""
+    """Make a temporary data directory, which is deleted together with the returned object. Raises EmbeddedQueueManagerError."""
     try:
         return tempfile.TemporaryDirectory(prefix="mqembedded-")
     except OSError as error:
@@ -69,28 +69,28 @@ class EmbeddedQueueManager:
         latency_ms: float = 0,
         queue_sharing_group: str = "",
     ) -> None:
-        """Describe the queue manager, without starting it.
+        """Set up the queue manager, without starting it.
 
         Args:
             q_mgr_name: the queue manager's name.
             listen: ``host:port`` on loopback. Port 0 takes any free port; a later start uses the same port.
-            data: its directory; None for a temporary directory, which is deleted with this object.
+            data: the data directory; None means a temporary directory, which is deleted together with this object.
             mqsc: MQSC files that the queue manager reads at every start.
             users: passwords by user. Other credentials are refused.
             platform: ``"unix"`` or ``"zos"``: the rules that apply where platforms differ.
             log_level: the level of the server's log on standard error.
             command_server: whether the queue manager answers PCF commands on SYSTEM.ADMIN.COMMAND.QUEUE.
             membership: the cluster that the queue manager is in; ``EmbeddedCluster`` sets this.
-            readings: values by names of ``READINGS``, which choose behaviour that IBM's documentation leaves open.
-            answers: a file of ``make first-contact`` with further readings. ``readings`` overrides them.
-            cleanup_gap_s: seconds between the two steps if reading ``lost connection`` is "closes handles, then backs out".
+            readings: a mapping from names of ``READINGS`` to values. It chooses behaviour that IBM's documentation leaves open.
+            answers: a file that ``make first-contact`` wrote, with further readings. ``readings`` overrides the file.
+            cleanup_gap_s: seconds between the two steps of "closes handles, then backs out" (reading ``lost connection``).
             access_key: a key that applications need as ``MQEMBEDDED_ACCESS_KEY`` in their environment; ``environment()`` contains
-                the key. With "" all applications can connect.
-            latency_ms: milliseconds that data takes in each direction, as on a slow line.
+                the key. With "", all applications can connect.
+            latency_ms: milliseconds that data needs in each direction, to simulate a slow line.
             queue_sharing_group: a second name by which applications can connect. No queue is shared.
 
         Raises:
-            ReadingError: there is no such reading or value, or ``answers`` has another form.
+            ReadingError: there is no such reading or value, or the file ``answers`` cannot be used.
             EmbeddedQueueManagerError: no temporary directory can be made.
         """
         recorded = recorded_in(answers) if answers is not None else {}
@@ -200,7 +200,7 @@ class EmbeddedQueueManager:
         self._process = process
 
     def stop(self) -> None:
-        """Stop the server cleanly: it backs out open units of work. Do nothing if it is not running."""
+        """Stop the server cleanly, which backs out open units of work. Do nothing if the server is not running."""
         self._end(signal.SIGTERM)
 
     def kill(self) -> None:
@@ -208,7 +208,7 @@ class EmbeddedQueueManager:
         self._end(signal.SIGKILL)
 
     def wait(self) -> int:
-        """Wait until the server has ended, for example by a fault that kills it, and return its exit code."""
+        """Wait until the server has ended, for example because a fault has killed it, and return its exit code."""
         assert self._process is not None
         code = self._process.wait()
         _close_pipes(self._process)
@@ -223,7 +223,7 @@ class EmbeddedQueueManager:
         self._process = None
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variables with which any pymqi or ibmmq program runs on this queue manager.
+        """Return environment variables that let any pymqi or ibmmq program connect to this queue manager.
 
         ``MQSERVER`` names the channel, as on IBM MQ. The library path makes the embedded C library the client library.
         """
@@ -242,17 +242,17 @@ class EmbeddedQueueManager:
 
     @property
     def control(self) -> Control:
-        """The control of the running server; raise EmbeddedQueueManagerError if the server is not running."""
+        """The control client of the running server. Raises EmbeddedQueueManagerError if the server is not running."""
         if self._control is None or not self.is_running:
             raise EmbeddedQueueManagerError(f"{self!r} is not running")
         return self._control
 
     def arm(self, fault: Fault) -> None:
-        """Arm a fault; see ``Fault``."""
+        """Arm a fault, which then fires at the calls that ``Fault`` describes."""
         self.control.arm(fault)
 
     def clear_faults(self) -> None:
-        """Disarm the faults that have not fired, release frozen or delayed calls, and set all counts to zero."""
+        """Disarm all faults, release frozen or delayed calls, and set all counts to zero."""
         self.control.clear_faults()
 
     def calls(self) -> dict[str, int]:
@@ -260,7 +260,7 @@ class EmbeddedQueueManager:
         return self.control.calls()
 
     def faults_fired(self) -> int:
-        """Return how many faults have fired since the start or the last ``clear_faults``."""
+        """Return how often faults have fired since the server's start or the last ``clear_faults``."""
         return self.control.faults_fired()
 
 

@@ -1,7 +1,7 @@
 """Heartbeats of the server: the line to one client, and the thread that sends heartbeats on all lines.
 
 The client reads only during a call, so the server sends heartbeats only during calls. Any data from the client proves that the
-client is alive. Between calls, the socket's timeout watches for data; while an MQGET waits, the waiter (``waiter.py``) does.
+client is alive. Between calls, the socket's timeout detects a silent client. While an MQGET waits, ``waiter.py`` detects it.
 
 ``heartbeats.py`` has the intervals.
 """
@@ -35,7 +35,7 @@ class Line:
         self._lock = threading.Lock()
 
     def agree(self, heartbeats: Heartbeats) -> None:
-        """Use the heartbeat settings that MQCONNX agreed on."""
+        """Use the heartbeat settings on which client and server agreed at MQCONNX."""
         # The client accepts heartbeats only after the answer to this call.
         self._in_call = False
         self.heartbeats = heartbeats
@@ -61,7 +61,7 @@ class Line:
             self._sock.sendall(frame)
 
     def beat(self) -> None:
-        """Send a heartbeat if a call is in progress in which the client accepts heartbeats."""
+        """Send a heartbeat if a call is in progress, and the client accepts heartbeats during this call."""
         if not self._lock.acquire(blocking=False):
             return
         try:
@@ -75,7 +75,7 @@ class Line:
 
 
 class Lines:
-    """All lines with heartbeats, with one thread that sends the heartbeats."""
+    """All lines that have heartbeats, and the one thread that sends the heartbeats."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()

@@ -1,8 +1,8 @@
 """The process that starts a queue manager and serves it until a signal or its parent process stops it.
 
 ``EmbeddedQueueManager`` starts the process as ``python -m mqembedded.serve.process``. The process reads a JSON object from
-standard input, and writes a JSON object to standard output when it is ready. It ends when standard input ends, so it never
-outlives its parent process.
+standard input, and writes a JSON object to standard output when it is ready. The process ends when standard input ends, so
+it never outlives its parent process.
 """
 
 from __future__ import annotations
@@ -64,19 +64,19 @@ def run(
     Args:
         q_mgr_name: name of the queue manager.
         host: a loopback address.
-        port: TCP port; 0 for any free port.
+        port: the TCP port; 0 means any free port.
         data: the queue manager's directory, which is created if it does not exist.
         mqsc: MQSC files, read in this order at every start.
         users: passwords by user.
         platform: the rules that apply where platforms differ.
-        ready: a function that is called with host, port and server when the server accepts connections.
-        until: a function that is called with a function that stops the server, for callers that stop it in another way.
+        ready: a function that ``run`` calls with host, port and server as soon as the server accepts connections.
+        until: a function to which ``run`` passes a function that stops the server, for callers that do not use signals.
         command_server: whether the queue manager answers PCF commands.
-        membership: the queue manager's cluster, if it is in a cluster.
+        membership: the queue manager's cluster; None means that the queue manager is in no cluster.
         readings: choices of behaviour that IBM's documentation leaves open.
-        access_key: a key that applications need in their environment. With "" all applications can connect.
+        access_key: a key that applications need in their environment. With "", all applications can connect.
         require_credentials: whether applications must give user and password, even if the MQSC files do not require credentials.
-        latency_ms: milliseconds that data takes in each direction, as on a slow line.
+        latency_ms: milliseconds that data needs in each direction, to simulate a slow line.
         queue_sharing_group: a second name by which applications can connect.
 
     Raises:

@@ -1,11 +1,11 @@
-"""The server: it accepts connections, and has a thread for each connection that reads verbs and writes answers.
+"""The server, which accepts connections. Each connection has a thread that reads verbs and writes answers.
 
 The server listens on loopback only. A thread reads a frame, calls the verb, and writes the answer. While an MQGET waits, its
 thread also watches the socket. So if the application dies, the server notices at once, and backs out the application's unit of
-work. If descriptors or threads run out, the server disconnects strangers (``strangers.py``), so that it can accept new
-connections.
+work. If descriptors or threads run out, the server disconnects old connections without an MQCONNX (``strangers.py``), so that
+it can accept new connections.
 
-``verb_table.py`` has the functions that carry out the verbs, ``process.py`` the process.
+``verb_table.py`` has the functions that carry out the verbs. ``process.py`` has the server's process.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ class _Client:
 
 @dataclass
 class Server:
-    """The server of one queue manager. Control commands need ``token``, which only the program that starts the server gets.
+    """The server of one queue manager. Control and channel commands must contain ``token``.
 
-    If ``access_key`` is not empty, only applications that have it in their environment can connect. ``latency_s`` delays all
-    data.
+    If ``access_key`` is not empty, only applications that have the key in their environment can connect. All data is
+    delayed by ``latency_s`` seconds in each direction.
     """
 
     q_mgr: QueueManager
@@ -108,7 +108,7 @@ class Server:
         self.to_stop: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def listen(self, host: str, port: int) -> tuple[str, int]:
-        """Listen on a loopback address, and return it with the actual port; raise ValueError for any other address."""
+        """Listen on a loopback address, and return the address and the actual port; raise ValueError for any other address."""
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         if not ipaddress.ip_address(address[0]).is_loopback:
             raise ValueError(
@@ -124,7 +124,7 @@ class Server:
         return str(bound[0]), int(bound[1])
 
     def serve(self) -> None:
-        """Accept connections until ``stop``, even if accepting some of them fails."""
+        """Accept connections until ``stop`` is called. Continue after a connection that could not be accepted."""
         assert self._listener is not None
         while not self._stopping:
             try:
@@ -153,7 +153,7 @@ class Server:
             self._threads.add(thread)
 
     def _make_room(self, error: Exception) -> None:
-        """Log that a connection could not be accepted, disconnect strangers, and wait until their threads end."""
+        """Log that a connection could not be accepted, disconnect strangers, and wait a moment for their threads to end."""
         if self._stopping:
             return
         now_s = time.monotonic()
@@ -166,7 +166,7 @@ class Server:
         self.q_mgr.stopping.wait(_ACCEPT_AGAIN_S)
 
     def disconnect(self, pid: int) -> None:
-        """Drop the connections of a process; their units of work are backed out."""
+        """Drop the connections of a process, so that their units of work are backed out."""
         with self._lock:
             for sock in [sock for sock, owner in self._connected.items() if owner == pid]:
                 with contextlib.suppress(OSError):
@@ -378,7 +378,7 @@ class Server:
             return {"done": False, "said": [error.text]}
 
     def _control(self, client: _Client, token: bytes, command: bytes) -> Answer:
-        """Answer the control verb: counts of calls, faults, a full log, quiescing, connections, channels, MQSC."""
+        """Carry out a control command, which ``Control`` has sent, and answer it."""
         self._check(client, token)
         asked: dict[str, Any] = json.loads(command)
         answer: dict[str, Any] = {}

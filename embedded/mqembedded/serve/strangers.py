@@ -1,4 +1,4 @@
-"""Strangers: network connections without an MQCONNX yet, and a way to disconnect them when resources run out.
+"""Strangers: network connections that have not sent an MQCONNX yet. The server can disconnect them if resources run out.
 
 A stranger takes a file descriptor and a thread, and must introduce itself within some seconds. If descriptors or threads run out,
 the server disconnects the oldest strangers. An application introduces itself at once, so old strangers are probably not
@@ -30,7 +30,7 @@ class Strangers:
             self._sockets.pop(sock, None)
 
     def make_room(self) -> None:
-        """Disconnect the older half of the strangers. Their threads close the sockets."""
+        """Disconnect the older half of the strangers. The connections' threads then close the sockets."""
         with self._lock:
             for sock in list(self._sockets)[: len(self._sockets) // 2]:
                 del self._sockets[sock]

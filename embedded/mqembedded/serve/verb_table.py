@@ -1,4 +1,4 @@
-"""The functions that carry out the verbs. ``pubsub/`` and ``callbacks/`` extend some verbs of ``calls/`` and add their own."""
+"""The functions that carry out the verbs. ``pubsub/`` and ``callbacks/`` extend some verbs of ``calls/`` and add more verbs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A waiter that also watches the connection's socket."""
+"""The waiter of a connection, which also watches the connection's socket."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class SocketWaiter:
         self._line.heard()
 
     def wake(self) -> None:
-        """Wake as ``answer.Waiter`` describes."""
+        """End a wait, as ``answer.Waiter`` describes."""
         # If the descriptor is full, the waiter is awake already.
         with contextlib.suppress(BlockingIOError):
             os.write(self._waking, _ONCE)
@@ -88,7 +88,7 @@ class SocketWaiter:
 
 
 def _event() -> tuple[int, int]:
-    """Return the descriptors to wait on and to wake with. With eventfd, on Linux, both are the same."""
+    """Return two descriptors: one to wait on and one to wake with. With eventfd (on Linux), both are the same descriptor."""
     if hasattr(os, "eventfd"):
         event = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         return event, event

@@ -1,8 +1,8 @@
-"""The files of a data directory: permissions, a check for missing files, and reserved space, so that MQGET works on a full disk.
+"""The files of a data directory: permissions, a check for missing files, and space that is reserved for MQGET on a full disk.
 
-Only the owner can use the files (0600) and a directory that is made for them (0700), whatever the umask is. A server locks the
-directory. The lock ends with the server's process. A marker file exists while the database is open and has a journal. If there is
-a marker without a journal, the journal was lost with committed messages, and the queue manager refuses to start.
+Only the owner can use the files (0600) and a directory that is made for the files (0700), whatever the umask is. A server locks
+the directory. The lock ends with the server's process. A marker file exists while the database is open and has a journal. If
+there is a marker but no journal, a journal with committed messages was lost, and the queue manager refuses to start.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class StoreError(Exception):
 
 
 class StoreFiles:
-    """The files of a data directory, which is locked until ``unlock``."""
+    """The files of a data directory. The directory is locked until ``unlock`` is called."""
 
     def __init__(self, directory: Path) -> None:
         """Lock the directory, which is created if it is missing. Raises StoreError."""
@@ -69,18 +69,18 @@ class StoreFiles:
 
     @property
     def was_left_open(self) -> bool:
-        """Whether the queue manager was not stopped cleanly."""
+        """Whether the marker shows that the queue manager ended without a clean stop."""
         return self._marker.exists()
 
     def damaged(self, path: Path, cause: str) -> StoreError:
-        """Return the error for damaged data. It names the file, the damage, and what to do."""
+        """Return the error for damaged data. Its message names the file and the damage, and explains what to do."""
         return StoreError(
             f"{path} cannot be used: {cause}. Restore {self.directory} from a copy, or move it away: the queue manager is "
             "then created anew, without its messages"
         )
 
     def no_space(self) -> StoreError:
-        """Return the error for a start without enough space on the disk."""
+        """Return the error for a start that fails because the disk does not have enough space."""
         return StoreError(f"there is no space left on the file system of {self.directory}: make room and start again")
 
     def mark_open(self) -> None:
@@ -116,7 +116,7 @@ class StoreFiles:
 
 
 def _fill(descriptor: int) -> None:
-    """Give a file the reserve's space on the disk. Raises OSError."""
+    """Allocate disk space for the reserve file. Raises OSError."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, 0, _RESERVE_BYTES)
     elif os.write(descriptor, bytes(_RESERVE_BYTES)) < _RESERVE_BYTES:
@@ -128,7 +128,7 @@ def make_private_directory(directory: Path) -> None:
     """Create a directory that only its owner can read.
 
     An existing directory keeps its permissions if it has files or if anybody can make files in it, because it could be the
-    working directory or /tmp. Other users cannot read the data files in it anyway.
+    working directory or /tmp. Other users cannot read the data files anyway, because of the files' own permissions.
     """
     make_directory(directory, 0o700)
     if not directory.stat().st_mode & stat.S_ISVTX and not any(directory.iterdir()):
@@ -137,7 +137,7 @@ def make_private_directory(directory: Path) -> None:
 
 
 def _check_file(path: Path) -> None:
-    """Refuse a path that is not a regular file. Otherwise let only the owner read the file."""
+    """Raise StoreError if the path exists but is not a regular file. Otherwise, let only the owner use the file."""
     try:
         status = path.lstat()
     except FileNotFoundError:

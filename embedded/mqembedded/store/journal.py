@@ -1,10 +1,10 @@
-"""A check of SQLite's write-ahead log before SQLite reads it, which finds damage in the middle of the log.
+"""A check that finds damage in the middle of SQLite's write-ahead log, before SQLite reads the log.
 
-SQLite silently stops reading a log at the first frame with a wrong checksum. This is right for a frame that a crash has cut off.
-But if a whole commit follows that frame, SQLite would lose committed messages. Format: https://www.sqlite.org/walformat.html
+SQLite silently stops reading a log at the first frame with a wrong checksum. This is right if a crash has cut off that frame.
+But if a whole commit follows the frame, SQLite would lose committed messages. Format: https://www.sqlite.org/walformat.html
 
 The last frame cannot be checked, because a server that is killed between the two writes of a frame (header, page) leaves the same
-bytes as damage to the page. After such a kill, the commit was not confirmed, so SQLite is right to ignore it.
+bytes as damage to the page would. But such a kill comes before the commit is confirmed, so SQLite is right to ignore the frame.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WORD = 0xFFFFFFFF
 
 
 def damage(path: Path) -> str | None:
-    """Return a sentence that describes the damage of a write-ahead log, or None."""
+    """Return a description of the damage to a write-ahead log, or None if there is no damage."""
     try:
         length = path.stat().st_size
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 """The rows of the database: their tables, their values, and a checksum for each row.
 
-The checksum covers all values of a row. A message has two checksums: one for the values that never change, and one for its place
-and backout count, which can change while it is on its queue. ``store.py`` reads and writes the rows.
+The checksum covers all values of a row. A message has two checksums: one for the values that never change, and one for the place
+and backout count, which can change while the message is on its queue. ``store.py`` reads and writes the rows.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CREATE INDEX message_queue ON message (queue);
 
 
 class Named(Protocol):
-    """A queue as the store sees it, with only its name."""
+    """A queue as the store sees it: an object that has a name."""
 
     @property
     def name(self) -> str: ...
@@ -87,7 +87,7 @@ class StoredObject:
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """A stored persistent message. ``priority`` is the priority that decides its place."""
+    """A stored persistent message. ``priority`` is the priority that decides the message's place on the queue."""
 
     position: int
     queue: str
@@ -101,10 +101,10 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChannelState:
-    """The stored state of an end of a channel: the last batch's number, and its messages in doubt.
+    """The stored state of one end of a channel: the number of the last batch, and which of its messages are in doubt.
 
-    At the sending end, ``partner`` is a queue manager's name. At the receiving end, it is the sender's identifier, and no message
-    is in doubt.
+    At the sending end, ``partner`` is a queue manager's name. At the receiving end, ``partner`` is the sender's identifier, and
+    no message is in doubt.
     """
 
     name: str
@@ -119,7 +119,7 @@ def checksum(values: Iterable[object]) -> int:
 
 
 def message_checksum(message: Storable | StoredMessage, queue: str, priority: int) -> int:
-    """Return the checksum of a message's values that do not change while it is on its queue."""
+    """Return the checksum of the values of a message that stay the same while the message is on its queue."""
     expires_at_s = None if message.expires_at_s is None else float(message.expires_at_s)
     fixed = repr((queue, priority, expires_at_s, len(message.md), len(message.data))).encode()
     return zlib.crc32(message.properties, zlib.crc32(message.data, zlib.crc32(message.md, zlib.crc32(fixed))))

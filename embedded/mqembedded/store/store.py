@@ -1,10 +1,10 @@
-"""The data of a queue manager on the disk: objects, authority records, durable subscriptions, committed persistent messages.
+"""The data of a queue manager on the disk: objects, authority records, durable subscriptions, and committed persistent messages.
 
 All data is in one SQLite database. A unit of work is one SQLite transaction. The database is in WAL mode with
 ``synchronous=FULL``, so when ``commit`` returns, the transaction is in a file that was fsynced. If the process is killed earlier,
-nothing of the transaction remains. Uncommitted and non-persistent messages never reach the disk. At the start, the store reads
-and verifies every row. It refuses damaged data with an error that explains what to do. ``files.py`` has the files, ``journal.py``
-the check of the journal.
+either the whole transaction remains or nothing of it. Uncommitted and non-persistent messages never reach the disk. At the start,
+the store reads and verifies every row. It refuses damaged data with an error that explains what to do. ``files.py`` has the
+files. ``journal.py`` checks the journal.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _UNUSED_PAGES, _STEP_PAGES, _PAGE_BYTES = 2048, 256, 4096
 
 
 class Store:
-    """A queue manager's database. Several threads can call it. Each call is one transaction."""
+    """A queue manager's database. Several threads can use it at once. Each method call is one transaction."""
 
     def __init__(self, directory: Path, q_mgr_name: str) -> None:
         """Open or create the database in ``directory``.
@@ -131,7 +131,7 @@ class Store:
             raise self._files.damaged(path, found.replace("\n", " "))
 
     def _q_mgr(self, db: sqlite3.Connection, q_mgr_name: str) -> tuple[str, dict[int, int | str]]:
-        """Return the queue manager's identifier, which it got when it was created, and its attributes."""
+        """Return the queue manager's identifier, which has been the same since its creation, and its attributes."""
         rows = db.execute("SELECT name, identifier, attributes, checksum FROM queue_manager").fetchall()
         if len(rows) != 1:
             raise self._files.damaged(self._files.database, f"it has {len(rows)} rows about the queue manager")
@@ -183,7 +183,7 @@ class Store:
             raise self._files.damaged(self._files.database, str(error)) from error
 
     def put_object(self, stored: StoredObject) -> None:
-        """Store a queue definition, which replaces a definition with the same name."""
+        """Store a queue definition. It replaces a stored definition with the same name."""
         row = (stored.name, stored.type, stored.definition_type, json.dumps(stored.values))
         with self._lock:
             self._db.execute("INSERT OR REPLACE INTO object VALUES (?, ?, ?, ?, ?)", (*row, checksum(row)))
@@ -212,11 +212,11 @@ class Store:
             self._db.execute("DELETE FROM other_object WHERE kind = ? AND name = ?", (kind, name))
 
     def authorities(self) -> list[tuple[Any, ...]]:
-        """Return all authority records: object type, profile, entity type, entity, authorities separated by blanks."""
+        """Return all authority records, each as object type, profile, entity type, entity, authorities (separated by blanks)."""
         return self._rows("authority", "object_type, profile, entity_type, entity, authorities")
 
     def put_authority(self, *record: str) -> None:
-        """Store an authority record, which replaces a record of the same object type, profile and entity."""
+        """Store an authority record. It replaces a stored record of the same object type, profile and entity."""
         with self._lock:
             self._db.execute("INSERT OR REPLACE INTO authority VALUES (?, ?, ?, ?, ?, ?)", (*record, checksum(record)))
 
@@ -232,7 +232,7 @@ class Store:
         return [json.loads(text) for _, text in self._rows("subscription", "sub_id, attributes")]
 
     def put_subscription(self, sub_id: bytes, attributes: dict[str, Any]) -> None:
-        """Store a durable subscription, which replaces a subscription with the same identifier."""
+        """Store a durable subscription. It replaces a stored subscription with the same identifier."""
         row = (sub_id, json.dumps(attributes))
         with self._lock:
             self._db.execute("INSERT OR REPLACE INTO subscription VALUES (?, ?, ?)", (*row, checksum(row)))
@@ -249,7 +249,7 @@ class Store:
             self._db.execute("UPDATE queue_manager SET attributes = ?, checksum = ?", (row[2], checksum(row)))
 
     def channel(self, name: str, partner: str) -> ChannelState:
-        """Return the state of this end of a channel. The batch is 0 if the channel was never used."""
+        """Return the state of this end of a channel. The batch number is 0 if the channel was never used."""
         with self._lock:
             row = self._db.execute(
                 "SELECT name, partner, batch, in_doubt, checksum FROM channel WHERE name = ? AND partner = ?",
@@ -261,10 +261,10 @@ class Store:
         return ChannelState(name, partner, batch, tuple(json.loads(in_doubt)))
 
     def commit(self, puts: Iterable[Storable], gets: Iterable[Storable], channel: ChannelState | None = None) -> None:
-        """Write a unit of work to the disk, with a channel's state. Ignore messages that are not persistent.
+        """Write a unit of work and, if given, a channel's state to the disk. Ignore messages that are not persistent.
 
         Raises:
-            sqlite3.Error: nothing of the unit of work is on disk.
+            sqlite3.Error: the write failed, and nothing of the unit of work is on disk.
         """
         rows = [
             (
@@ -343,9 +343,9 @@ class Store:
             return False
 
     def give_back(self, messages: Iterable[tuple[Storable, int]]) -> None:
-        """Store the backout counts and positions of messages that were backed out (IBM MQ, "BackoutCount": always hardened).
+        """Store the new backout counts and positions of backed-out messages (IBM MQ, "BackoutCount": always hardened).
 
-        After sqlite3.Error, counts and positions on the disk have not changed.
+        If this method raises sqlite3.Error, the counts and positions on the disk have not changed.
         """
         rows = [
             (m.backout_count, position, checksum((position, m.backout_count)), m.position)
@@ -373,7 +373,7 @@ class Store:
 
 
 def _create(files: StoreFiles, q_mgr_name: str) -> None:
-    """Create the database of a new queue manager under a temporary name, so that it exists whole or not at all."""
+    """Create the database of a new queue manager under a temporary name first, so that it never exists only in part."""
     handle, name = tempfile.mkstemp(dir=files.directory, prefix=".new-")
     os.close(handle)
     try:
@@ -397,7 +397,7 @@ def _full() -> sqlite3.OperationalError:
 
 
 def _is_full(error: OSError | sqlite3.Error) -> bool:
-    """Whether the error means that the disk is full."""
+    """Return whether the error means that the disk is full."""
     if isinstance(error, OSError):
         return error.errno in (errno.ENOSPC, errno.EDQUOT)
     return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL

@@ -1,4 +1,4 @@
-"""Test MQ programs with pymqi, ibmmq or both, on an embedded queue manager, IBM's container or an existing queue manager.
+"""Support for tests with pymqi, ibmmq or both, on an embedded queue manager, IBM's container or an existing queue manager.
 
 ``mqembedded.testing.plugin`` is a pytest plugin. A test suite loads it in its ``conftest.py``, or with ``-p``::
 
@@ -6,7 +6,7 @@
 
 The plugin adds the options ``--mq=embedded|container|url|auto`` and ``--mqi=pymqi|ibmmq|both``, and the fixtures ``mq``,
 ``binding``, ``queue``, ``make_queue`` and ``own_queue_manager``. ``mqembedded.testing.container`` has ``MQContainer``, which
-needs no pytest. README.md beside this file has examples of both modules. The types of the fixtures, for annotations, are
+needs no pytest. README.md beside this file has examples of both modules. For annotations, the types of the fixtures are
 ``QueueManagerUnderTest`` (``mq``), ``MakeQueue`` (``make_queue``) and ``MakeQueueManager`` (``own_queue_manager``).
 """
 

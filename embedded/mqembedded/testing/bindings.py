@@ -1,4 +1,4 @@
-"""Finds the installed bindings, and imports a binding with its client library."""
+"""Finds the installed bindings (pymqi, ibmmq), and imports a binding together with its client library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BINDINGS = ("pymqi", "ibmmq")
 
 
 def bindings(wanted: str) -> list[str]:
-    """Return the names of the installed bindings; ``wanted`` is ``pymqi``, ``ibmmq`` or ``both``."""
+    """Return the names of the wanted bindings that are installed; ``wanted`` is ``pymqi``, ``ibmmq`` or ``both``."""
     return [name for name in BINDINGS if wanted in (name, "both") and _is_installed(name)]
 
 

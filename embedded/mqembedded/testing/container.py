@@ -60,7 +60,7 @@ def docker_engine() -> str:
 
 
 def _asked_engine() -> tuple[str, str]:
-    """Return the engine's version and an empty string; if no engine answers, an empty string and the reason."""
+    """Return the engine's version and "". If no engine answers, return "" and the reason."""
     try:
         with contextlib.closing(DockerClient().client) as client:
             return str(client.version()["Version"]), ""
@@ -95,7 +95,7 @@ class MQContainer(DockerContainer):
         ready_s: float = 180.0,
         **more: Any,
     ) -> None:
-        """Describe the container, without starting it.
+        """Prepare the container, without starting it.
 
         Args:
             image: the name of the image, with its tag.
@@ -189,7 +189,7 @@ class MQContainer(DockerContainer):
         return "\n".join([line for line in text.splitlines() if line.strip()][-_LAST_LINES:])
 
     def _configure(self) -> None:
-        """Write the container's files and mount them. Their folder is private, but user 1001 in the container can read them."""
+        """Write the container's files to a private folder and mount the files. In the container, user 1001 can read the files."""
         self._files = tempfile.TemporaryDirectory(prefix="mqembedded-container-")
         for name, password in self._passwords().items():
             self._mount(f"/run/secrets/{name}", password.encode())
@@ -211,7 +211,7 @@ class MQContainer(DockerContainer):
 
 
 class _Ready(WaitStrategy):
-    """A wait strategy that ends when ``chkmqready`` succeeds: IBM MQ is configured, and the listener accepts connections."""
+    """A strategy that waits for ``chkmqready`` to succeed. IBM MQ is then configured, and its listener accepts connections."""
 
     def __init__(self, ready_s: float) -> None:
         super().__init__()

@@ -27,7 +27,7 @@ _PATIENCE_S = 20.0
 
 
 def mq_scope(fixture_name: str, config: pytest.Config) -> Any:  # noqa: ARG001 - pytest names both
-    """Return the scope that ``--mq-scope`` gives the fixture ``mq``. Other fixtures can have the same scope."""
+    """Return the scope of the fixture ``mq`` from the option ``--mq-scope``. Other fixtures can use this function, too."""
     return config.getoption("--mq-scope")
 
 
@@ -47,7 +47,7 @@ def _client_library(pytestconfig: pytest.Config) -> None:
 
 @pytest.fixture(scope=mq_scope)
 def mq(pytestconfig: pytest.Config, _client_library: None, mq_mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderTest]:
-    """The queue manager under test. All tests of a session share it, or all tests of the scope in ``--mq-scope``."""
+    """The queue manager under test. All tests in the scope from ``--mq-scope`` (by default, the session) share it."""
     if MISSING in pytestconfig.stash:
         pytest.skip(pytestconfig.stash[MISSING])
     elif SESSION in pytestconfig.stash:
@@ -98,7 +98,7 @@ def _keeper(mq: QueueManagerUnderTest, _any_binding: Any) -> Iterator[Any]:
 
 @pytest.fixture(scope=mq_scope)
 def _left(_any_binding: Any, _keeper: Any) -> Iterator[list[Any]]:
-    """The open queues of failed tests that could not be deleted yet. The fixtures try again after each test and at the end."""
+    """The open queues that failed tests have left behind. Fixtures try to delete them after each test and at the end."""
     queues: list[Any] = []
     yield queues
     for queue in queues:
@@ -109,10 +109,10 @@ def _left(_any_binding: Any, _keeper: Any) -> Iterator[list[Any]]:
 def make_queue(
     request: pytest.FixtureRequest, mq: QueueManagerUnderTest, _any_binding: Any, _keeper: Any, _left: list[Any]
 ) -> Iterator[MakeQueue]:
-    """A function that makes an empty queue from a model queue (by default, a permanent dynamic queue) and returns its name.
+    """A function that makes an empty queue from a model queue (by default, a permanent dynamic queue) and returns the new name.
 
-    After the test, the fixture deletes the queues with their messages. Their handles must be closed by then, so a fixture that
-    opens queues should depend on ``make_queue``. After a failed test, the fixture does not wait and reports no second error.
+    After the test, the fixture deletes the queues with their messages. The test must have closed the queues by then, so a fixture
+    that opens queues should depend on ``make_queue``. After a failed test, the fixture does not wait and reports no second error.
     """
     opened: list[Any] = []
 
@@ -153,7 +153,7 @@ def _reason_to_stay(queue: Any, failure: type[Exception]) -> Exception | None:
 
 
 def _is_held(error: Exception | None) -> bool:
-    """Whether the queue cannot be deleted because a unit of work has messages of it."""
+    """Return whether the error means that a unit of work still has messages of the queue."""
     return getattr(error, "reason", mqi.MQRC_NONE) == mqi.MQRC_Q_NOT_EMPTY
 
 
@@ -167,10 +167,10 @@ def queue(make_queue: MakeQueue) -> str:
 def own_queue_manager(
     pytestconfig: pytest.Config, _client_library: None, mq_mqsc: Sequence[Path]
 ) -> Iterator[MakeQueueManager]:
-    """A function that starts an embedded queue manager for this test alone, so the test can kill or reconfigure it.
+    """A function that starts an embedded queue manager for this test alone, so that the test can kill or reconfigure it.
 
     The function takes the arguments of ``EmbeddedQueueManager``. The queue manager reads the files in ``mqsc`` after the
-    session's files. The plugin marks tests with this fixture as ``embedded``.
+    files of ``mq_mqsc``. The plugin marks tests with this fixture as ``embedded``.
     """
     started: list[EmbeddedQueueManager] = []
 

@@ -1,6 +1,6 @@
-"""A pytest plugin that provides a queue manager for tests, its queues, and the bindings to reach it.
+"""A pytest plugin that provides tests with a queue manager, queues, and the bindings pymqi and ibmmq.
 
-``--mq=embedded`` (the default) starts an embedded queue manager, and ``container`` starts IBM MQ's developer container. ``url``
+``--mq=embedded`` (the default) starts an embedded queue manager. ``--mq=container`` starts IBM MQ's developer container. ``url``
 uses the queue manager that the environment names. ``auto`` starts the container if Docker is available and IBM's licence is
 accepted; otherwise it skips the tests that need a queue manager. ``--mqi`` chooses the bindings for tests with the fixture
 ``binding``. README.md beside this file has examples.
@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Check that the queue manager is available; start a container at once, because the header shows its version."""
+    """Check that the queue manager is available; start a container at once, because the header shows IBM MQ's version."""
     config = session.config
     if config.option.collectonly:
         return
@@ -66,7 +66,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    """Return the header line: queue manager, command level, bindings."""
+    """Return the header line, which shows queue manager, command level and bindings."""
     names = bindings(config.getoption("--mqi"))
     installed = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in names) or "none installed"
     return f"mq: {_where(config, names)}; bindings {installed}"
@@ -97,7 +97,7 @@ def _where(config: pytest.Config, names: Sequence[str]) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-    """Mark tests that control an embedded queue manager, and skip tests that the queue manager cannot run."""
+    """Mark tests that control an embedded queue manager, and skip tests that need another queue manager."""
     embedded = config.getoption("--mq") == provision.EMBEDDED
     unwanted, why = ("real", "needs IBM MQ") if embedded else ("embedded", "needs --mq=embedded")
     for item in items:
@@ -109,20 +109,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Skip a test that needs IBM MQ if the given queue manager turns out to be an embedded one."""
+    """Skip a test that needs IBM MQ if the given queue manager turns out to be embedded."""
     if item.get_closest_marker("real") and embedded_client():
         pytest.skip("needs IBM MQ, and this is an embedded queue manager")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Record on a test that it ended in an error, for the fixtures that clean up after the test."""
+    """Record in a test's stash that the test ended in an error. The fixtures that clean up after the test need this."""
     if call.excinfo is not None:
         item.stash[FAILED] = True
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test with the fixture ``binding`` once with each binding; a test marked ``one_binding`` only with the first."""
+    """Run a test that has the fixture ``binding`` with each binding. Run a test marked ``one_binding`` with the first only."""
     if "binding" in metafunc.fixturenames:
         names = bindings(metafunc.config.getoption("--mqi"))
         if metafunc.definition.get_closest_marker("one_binding"):

@@ -1,7 +1,7 @@
 """Starts the embedded queue manager or the container that ``--mq`` asks for, or describes an existing queue manager.
 
-If the queue manager is not available, the error explains in one sentence why, before anything is started. Fixtures are in
-``fixtures.py``, options in ``options.py``.
+If the queue manager is not available, an error explains why in one sentence. The error is raised before anything is started.
+``fixtures.py`` has the fixtures. ``options.py`` has the options.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Wanted:
         kind: EMBEDDED, IMITATION, CONTAINER, GIVEN or AUTO.
         license: ``accept`` if the user accepts IBM's terms.
         image: the container's image.
-        readings: values by names of ``READINGS``, for embedded queue managers.
+        readings: a mapping from names of ``READINGS`` to values, for embedded queue managers.
     """
 
     kind: str
@@ -47,7 +47,7 @@ class Wanted:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the test run starts an embedded queue manager. IMITATION gives it only the objects of IBM's image."""
+        """Whether the test run starts an embedded queue manager. An IMITATION has only the objects of IBM's image."""
         return self.kind in (EMBEDDED, IMITATION)
 
     @property
@@ -57,7 +57,7 @@ class Wanted:
 
 
 def check(wanted: Wanted) -> None:
-    """Raise NotToBeHad if it is known before a start that the queue manager is not available."""
+    """Raise NotToBeHad if a check before the start shows that the queue manager is not available."""
     if wanted.kind == GIVEN:
         try:
             given(os.environ)
@@ -83,7 +83,7 @@ def check(wanted: Wanted) -> None:
 
 @contextmanager
 def running(wanted: Wanted, mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderTest]:
-    """Start the queue manager if necessary, and yield it. A started queue manager reads the MQSC files in ``mqsc``."""
+    """Start the queue manager if necessary, and yield it. A queue manager that is started here reads the files in ``mqsc``."""
     files = [MQSC, *mqsc]
     if wanted.kind == GIVEN:
         yield given(os.environ)

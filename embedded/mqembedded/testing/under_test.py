@@ -1,7 +1,7 @@
 """The queue manager under test: its address, how to connect to it, and whether it is IBM MQ.
 
-The client library in the process decides whether it is IBM MQ. The embedded library cannot reach IBM MQ, and IBM's library cannot
-reach the embedded queue manager. ``provision.py`` starts queue managers.
+The client library in the process shows whether the queue manager is IBM MQ, because the embedded library cannot reach IBM MQ, and
+IBM's library cannot reach the embedded queue manager. ``provision.py`` starts queue managers.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class QueueManagerUnderTest:
 
     Attributes:
         model: the model queue that test queues are created from.
-        queue_manager: the embedded queue manager that the plugin has started, for tests that kill or disturb it; or None.
-        version: the version and the image of a container; otherwise empty.
+        queue_manager: the embedded queue manager, for tests that kill or disturb it; None if the plugin has not started it.
+        version: IBM MQ's version and the container's image; "" if there is no container.
     """
 
     q_mgr_name: str
@@ -50,11 +50,11 @@ class QueueManagerUnderTest:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether this queue manager is embedded, whoever started it. Reliable only after a binding is imported."""
+        """Whether this queue manager is embedded, whoever started it. This is known only after a binding has been imported."""
         return self.queue_manager is not None or embedded_client()
 
     def environment(self) -> dict[str, str]:
-        """Return environment variables with which programs in other processes connect as the tests do, with any binding.
+        """Return environment variables that let programs in other processes connect as the tests do, with any binding.
 
         ``MQTEST_QMGR``, ``_CHANNEL``, ``_CONN_NAME``, ``_USER`` and ``_PASSWORD`` describe the queue manager.
         ``MQGROUPS_Q_MGR_NAME`` and similar variables are for programs that use mqgroups. ``MQSERVER`` is IBM's variable. IBM MQ
@@ -74,7 +74,7 @@ class QueueManagerUnderTest:
         return {**embedded, **{name: value for name, value in given.items() if value}}
 
     def connect(self, binding: Any) -> Any:
-        """Return a connected ``QueueManager`` of the binding. It never disconnects by itself, because MQDISC commits."""
+        """Return the binding's ``QueueManager``, connected. It never disconnects by itself, because MQDISC would commit."""
         q_mgr = binding.QueueManager(None, disconnect_on_exit=False)
         cd = binding.CD()
         cd.ChannelName = self.channel.encode()
@@ -91,7 +91,7 @@ class QueueManagerUnderTest:
         return q_mgr
 
     def described(self, binding: Any) -> str:
-        """Return the product, name, address and command level as text, inquired over a separate connection."""
+        """Return a text with product, name, address and command level. The level is inquired over a separate connection."""
         product = "embedded queue manager (not IBM MQ)" if self.is_embedded else "IBM MQ"
         if self.version:
             product += f" {self.version}"
@@ -105,7 +105,7 @@ class QueueManagerUnderTest:
 
 
 def given(environment: Mapping[str, str]) -> QueueManagerUnderTest:
-    """Return the queue manager that MQTEST_QMGR, _CHANNEL, _CONN_NAME, _USER, _PASSWORD and _MODEL describe. Raises NotGiven."""
+    """Return the queue manager that MQTEST_QMGR, _CHANNEL, _CONN_NAME, _USER, _PASSWORD, _MODEL describe. Raises NotGiven."""
 
     def needed(name: str) -> str:
         if name not in environment:

@@ -1,8 +1,8 @@
 """Frames: the form of verbs and their answers on a socket.
 
 A frame is a header (``<IHH``: body length, verb code, serial) and a body. A body has the fields of the verb table in two parts.
-First come the numbers, in the table's order: an ``i32``, an ``i64``, or the length of a ``blob`` as ``u32``. Then come the bytes
-of all blobs. So all numbers can be read in one step. A reply's body starts with completion code and reason code.
+First come the numbers, in the table's order. Each is an ``i32``, an ``i64``, or the length of a ``blob`` as ``u32``. Then come
+the bytes of all blobs. So all numbers can be read in one step. A reply's body starts with completion code and reason code.
 
 This module does not interpret the fields.
 """
@@ -43,7 +43,7 @@ class Layout:
         self._blobs = tuple(at for at, field in enumerate(fields) if field.kind == "blob")
 
     def encode(self, values: Sequence[Any]) -> bytes:
-        """Return the encoded values; raise FrameError if they do not fit the table."""
+        """Return the encoded values; raise FrameError if there are too many or too few values."""
         if len(values) != len(self._names):
             raise FrameError(f"{len(self._names)} fields in the verb table, {len(values)} values given")
         numbers = list(values)
@@ -104,7 +104,7 @@ def empty_reply_values(verb: Verb) -> list[Any]:
 
 
 class FrameTimeout(FrameError):
-    """A stranger did not introduce itself in time, or a peer was silent for longer than its heartbeats allow."""
+    """A peer did not introduce itself in time, or was silent for longer than its heartbeats allow."""
 
 
 def after_heartbeats(received: bytes) -> bytes:
@@ -116,37 +116,37 @@ def after_heartbeats(received: bytes) -> bytes:
 
 
 class FrameReader:
-    """A reader of frames from a socket. The data can arrive in any pieces."""
+    """A reader of frames from a socket. The data can arrive in pieces of any size."""
 
     def __init__(self, sock: socket.socket, stranger_until_s: float | None = None) -> None:
         """Read from a socket.
 
         Args:
             sock: a connected socket.
-            stranger_until_s: the time (``time.monotonic``) by which ``trust`` must be called. Bodies must be short until then.
-                None if the peer is trusted from the start.
+            stranger_until_s: the time (``time.monotonic``) by which ``trust`` must be called. Until that call, bodies must be
+                short. None means that the peer is trusted from the start.
         """
         self._sock = sock
         self._pending = b""
         self._stranger_until_s = stranger_until_s
 
     def trust(self) -> None:
-        """Lift the limits that apply to a stranger."""
+        """End the limits that apply to a stranger (a peer that has not introduced itself)."""
         self._stranger_until_s = None
         self._sock.settimeout(None)
 
     @property
     def has_more(self) -> bool:
-        """Whether bytes of the next frame were received already."""
+        """Whether bytes of the next frame have already been received."""
         self._pending = after_heartbeats(self._pending)
         return bool(self._pending)
 
     def read(self) -> tuple[int, int, bytes] | None:
-        """Return verb code, serial and body of the next frame, without heartbeats; None if the peer is gone.
+        """Return verb code, serial and body of the next frame that is not a heartbeat, or None if the peer is gone.
 
         Raises:
-            FrameError: the announced body is longer than any verb's body, or longer than a stranger can send.
-            FrameTimeout: a stranger took too long, or a peer with heartbeats was silent.
+            FrameError: the announced body is longer than any verb's body, or longer than a stranger is allowed to send.
+            FrameTimeout: a stranger took too long, or a peer with heartbeats was silent for too long.
         """
         while True:
             received = self._pending
@@ -167,7 +167,7 @@ class FrameReader:
         return code, serial, received[HEADER.size : end]
 
     def _at_least(self, length: int) -> bytes:
-        """Return the received bytes as soon as there are this many, or no bytes if the peer is gone."""
+        """Return the received bytes as soon as there are ``length`` bytes or more; return b"" if the peer is gone."""
         have = len(self._pending)
         pieces = [self._pending]
         while have < length:

@@ -21,7 +21,7 @@ _CCSID_UTF_8 = 1208
 
 @dataclass(frozen=True, slots=True)
 class VariableString:
-    """An MQCHARV in a structure: the place and length of the caller's text. The text itself is a separate field."""
+    """An MQCHARV in a structure: the place and length of the caller's text. The text itself is another field of the request."""
 
     pointer: int
     offset: int
@@ -30,7 +30,7 @@ class VariableString:
     ccsid: int
 
     def is_well_formed(self, text: bytes) -> bool:
-        """Whether this MQCHARV can describe this text. A text that was cut is one byte longer than allowed."""
+        """Return whether this MQCHARV can describe this text. The client cuts too long a text to one byte above the limit."""
         if self.pointer and self.offset:
             return False
         if self.length > 0 and not (self.pointer or self.offset):
@@ -39,7 +39,7 @@ class VariableString:
 
     @property
     def room(self) -> int:
-        """The number of bytes that can be returned."""
+        """The number of bytes that the caller's buffer has for a returned text."""
         return max(0, self.buffer_size) if self.pointer or self.offset else 0
 
 
@@ -99,7 +99,7 @@ class ObjectDescriptor:
         return raw[:416] + _I32.pack(self.object_type) + raw[420:]
 
     def answered_topic(self, topic_string: bytes) -> tuple[bytes, bytes]:
-        """Return the structure of an opened topic, and as much of the right end of its topic string as fits."""
+        """Return the structure of an opened topic, and the end of its topic string: as many bytes as fit the caller's buffer."""
         if self.version < 4:
             return self.raw, b""
         raw = with_length(self.raw, _OD_RES_OBJECT_STRING, len(topic_string))
@@ -111,7 +111,7 @@ _OD_OBJECT_STRING, _OD_RES_OBJECT_STRING = 344, 392
 
 
 def rightmost(text: bytes, room: int) -> bytes:
-    """Return as much of the right end of a text as fits."""
+    """Return the last bytes of a text, at most ``room`` bytes."""
     return text[max(0, len(text) - room) :] if room else b""
 
 
@@ -154,7 +154,7 @@ class SubscriptionDescriptor:
         self.res_object_string = variable_string(raw, 320)
 
     def answered(self, sub_correl_id: bytes, topic_string: bytes) -> tuple[bytes, bytes]:
-        """Return the structure of a new subscription, and as much of the right end of its topic string as fits."""
+        """Return the structure of a new subscription, and the end of its topic string: as many bytes as fit the buffer."""
         raw = self.raw[:192] + sub_correl_id + self.raw[216:]
         return with_length(raw, 320, len(topic_string)), rightmost(topic_string, self.res_object_string.room)
 
@@ -169,7 +169,7 @@ class SubscriptionDescriptor:
         appl_identity_data: str,
         level: int,
     ) -> bytes:
-        """Return the structure with the fields that a resumed subscription fills in."""
+        """Return the structure, filled in with the values of a resumed subscription."""
         raw = self.raw[:8] + _I32.pack(options) + name_field(object_name) + self.raw[60:112] + _I32.pack(expiry)
         raw += self.raw[116:216] + _I32.pack(pub_priority) + accounting_token + name_field(appl_identity_data, 32)
         raw += self.raw[284:312] + _I32.pack(level) + self.raw[316:]

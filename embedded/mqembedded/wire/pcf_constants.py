@@ -1,6 +1,6 @@
 """Constants of programmable command formats (PCF), from IBM MQ's cmqcfc.h, and from cmqc.h if only PCF uses them.
 
-Tests compare the numbers with the bindings. ``mqembedded.constants`` has the constants that the MQI uses, too.
+Tests compare the numbers with the bindings. ``mqembedded.constants`` has the constants that the MQI also uses.
 """
 
 from __future__ import annotations
@@ -570,5 +570,5 @@ _REASONS = {code: name for name, code in list(globals().items()) if name.startsw
 
 
 def pcf_reason_name(reason: int) -> str:
-    """Return the ``MQRCCF_`` name of a reason code, or "" if this table does not have it."""
+    """Return the ``MQRCCF_`` name of a reason code, or "" if this module does not have the code."""
     return _REASONS.get(reason, "")

@@ -28,11 +28,11 @@ _LAYOUTS: dict[int, tuple[int, str]] = {
 
 
 def convert_pcf(data: bytes, source: tuple[str, int], target: tuple[str, int]) -> bytes | None:
-    """Return a PCF message in another form, or None if it cannot be converted.
+    """Return a PCF message in another byte order and character set, or None if it cannot be converted.
 
     Args:
         data: the message.
-        source, target: the byte order, as ``struct`` writes it, and a CCSID that has a code page.
+        source, target: each is a byte order ("<" or ">", as in ``struct``) and a CCSID that has a code page.
     """
 
     read, write = (code_page(ccsid, little_endian=order == "<") for order, ccsid in (source, target))

@@ -48,12 +48,12 @@ def blank_padded(raw: bytes, length: int) -> bytes:
 
 @lru_cache(1024)
 def name_field(name: str, length: int = 48) -> bytes:
-    """Return a name as the character field of a structure."""
+    """Return a name as a character field of a structure, padded with blanks."""
     return name.encode("latin-1").ljust(length)
 
 
 def version_of(raw: bytes, struc_id: bytes, name: str) -> int:
-    """Return the Version of a structure; raise StructureError if it has another name or a Version that IBM MQ does not know."""
+    """Return the Version of a structure; raise StructureError if it has another StrucId or a Version unknown to IBM MQ."""
     if len(raw) < 8 or raw[:4] != struc_id:
         raise StructureError(f"{name}: StrucId {raw[:4]!r}")
     version: int = _I32.unpack_from(raw, 4)[0]
@@ -64,7 +64,7 @@ def version_of(raw: bytes, struc_id: bytes, name: str) -> int:
 
 
 class MessageDescriptor:
-    """An MQMD (IBM MQ, "MQMD"). A version 1 descriptor becomes version 2 with the group fields at their defaults."""
+    """An MQMD (IBM MQ, "MQMD"). A version 1 descriptor gets version 2's fields with their default values."""
 
     # The fields have the order of the structure, because pack() relies on this order.
     __slots__ = (  # noqa: RUF023 - that order, not the alphabet's
@@ -136,7 +136,7 @@ class MessageDescriptor:
         ) = MD_V2.unpack(full)
 
     def pack(self, version: int) -> bytes:
-        """Return the structure in this version, 324 or 364 bytes."""
+        """Return the structure in this version: 324 bytes in version 1, 364 bytes in version 2."""
         raw = MD_V2.pack(b"MD  ", version, *_fields_behind_version(self))
         return raw if version == 2 else raw[:324]
 
@@ -148,7 +148,7 @@ _MD_V2_DEFAULTS = struct.pack("<24s4i", NO_GROUP, 1, 0, mq.MQMF_NONE, mq.MQOL_UN
 class SearchDescriptor:
     """An MQMD as MQGET's input: the values that select a message, and the requested conversion.
 
-    A field is read when it is used, because most calls use no field.
+    A field is decoded only when it is used, because most calls use no field.
     """
 
     __slots__ = ("_raw", "version")
@@ -214,7 +214,7 @@ def describing_data(stored: bytes, ccsid: int, encoding: int) -> bytes:
 
 
 def as_only_segment(stored: bytes, msg_flags: int) -> bytes:
-    """Return the version 2 descriptor of a reassembled message, which is its first segment's descriptor with these flags."""
+    """Return the version 2 descriptor of a reassembled message: the first segment's descriptor, with these flags."""
     return stored[:_MSG_FLAGS_OFFSET] + struct.pack("<ii", msg_flags, mq.MQOL_UNDEFINED)
 
 
@@ -265,7 +265,7 @@ class GetMessageOptions:
     @classmethod
     @lru_cache
     def read(cls, raw: bytes) -> GetMessageOptions:
-        """Return the structure. Raises StructureError. Recent structures are cached."""
+        """Return the structure that ``raw`` contains. Raises StructureError. Recent structures are cached."""
         version = version_of(raw, b"GMO ", "MQGMO")
         options, wait_interval_ms = _TWO_I32.unpack_from(raw, 8)
         match_options = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_CORREL_ID
@@ -303,7 +303,7 @@ class PutMessageOptions:
     @classmethod
     @lru_cache
     def read(cls, raw: bytes) -> PutMessageOptions:
-        """Return the structure. Raises StructureError. Recent structures are cached."""
+        """Return the structure that ``raw`` contains. Raises StructureError. Recent structures are cached."""
         version = version_of(raw, b"PMO ", "MQPMO")
         options, _, context = struct.unpack_from("<iii", raw, 8)
         recs_present = _I32.unpack_from(raw, 128)[0] if version >= 2 else 0

@@ -1,8 +1,8 @@
 """The verb table: the form of every MQI call between the C library and the queue manager.
 
-The table is the single source of the wire format. From it, ``libmqm/build.py`` generates ``verbs.h``, with typed C functions that
+The table is the single source of the wire format. ``libmqm/build.py`` generates ``verbs.h`` from the table: typed C functions to
 encode requests and decode replies. So the C compiler checks the library against the table. ``frames.py`` reads the table at run
-time. A connection's first frame has the table's digest, so the server refuses a library with another table.
+time. A connection's first frame has the table's digest, and the server refuses a library with another digest.
 
 ``calls/`` carries out the verbs. ``frames.py`` and ``serve/server.py`` transport frames.
 """
@@ -18,7 +18,7 @@ Kind = Literal["i32", "i64", "blob"]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a request or reply: ``i32``, ``i64``, or ``blob`` (as many bytes as its u32 length)."""
+    """A field of a request or reply, of kind ``i32``, ``i64``, or ``blob`` (bytes, whose number is sent as u32)."""
 
     name: str
     kind: Kind
@@ -26,7 +26,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb: its code on the wire, the fields of its request, and the fields of its reply after comp and reason."""
+    """A verb: its code on the wire, the fields of its request, and the fields of its reply after completion and reason code."""
 
     name: str
     code: int
@@ -169,7 +169,7 @@ CALLERS_OWN: dict[str, tuple[tuple[int, int], ...]] = {
 
 
 def table_digest() -> str:
-    """Return the digest of verbs and structure lengths, 16 hexadecimal digits. Both ends of a connection need the same digest."""
+    """Return the digest of verbs and structure lengths as 16 hexadecimal digits. Both ends of a connection need the same."""
     text = "numbers first" + repr(
         [(v.name, v.code, [(f.name, f.kind) for f in v.request], [(f.name, f.kind) for f in v.reply]) for v in VERBS]
     )
