@@ -202,7 +202,7 @@ class CommandServer:
 
 
 def _built(messages: Sequence[tuple[int, int, Row]], command: int, version: int = cf.MQCFH_VERSION_1) -> list[bytes]:
-    """Return response messages. ``messages`` has the type, the reason code and the parameters of each."""
+    """Return response messages. ``messages`` has the type, the reason code and the parameters of each response."""
     return [
         pcf.build(
             Header(

@@ -59,7 +59,7 @@ _WHAT_IS_NOT_THERE = frozenset(
 
 
 def run(q_mgr: QueueManager, commands: Iterable[Command]) -> list[tuple[Command, str]]:
-    """Carry out commands in order; raise MQSCError at the first command that fails.
+    """Carry out commands one after another; raise MQSCError at the first command that fails.
 
     Return (command, "") for each command without effect, and (command, keyword) for each attribute without effect.
     """
