@@ -114,7 +114,7 @@ def _forget_message_handle(connection: Connection, callback: Callback) -> None:
 def _register(
     q_mgr: QueueManager, connection: Connection, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
 ) -> None:
-    """Carry out MQOP_REGISTER. An existing callback is replaced without a control call to it. An error also removes it."""
+    """Carry out MQOP_REGISTER. An old callback is replaced without a control call to it. An error removes the old callback."""
     consumption = Consumption.of(connection)
     before = consumption.callbacks.get(hobj)
     try:
