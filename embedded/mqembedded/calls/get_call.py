@@ -86,7 +86,7 @@ class Get:
         self.match = self._match()
 
     def _check(self) -> None:
-        """Raise Failed if MQGET refuses the call without a search for a message."""
+        """Raise Failed if MQGET refuses the call, whatever messages there are."""
         options, handle, zos = self.options, self.handle, self.q_mgr.platform is Platform.ZOS
         # Options that use the browse cursor ignore the sequence number.
         by_number = self.gmo.match_options & mq.MQMO_MATCH_MSG_SEQ_NUMBER and not options & UNDER_CURSOR
@@ -124,7 +124,7 @@ class Get:
         )
 
     def begin_wait(self, waiting: WaitingCall[Found]) -> None:
-        """Add this call to the queue's waiting calls, with its criteria."""
+        """Add this call and its criteria to the queue's waiting calls."""
         self.queue.waiting.add(waiting, self.wanted(self.turn()))
         self.handle.waits = True
 

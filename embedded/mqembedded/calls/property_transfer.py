@@ -43,7 +43,7 @@ def properties_ahead(
 ) -> Callable[[], bytes]:
     """Read a put's properties. The caller does not hold the queue manager's lock, because there can be many properties.
 
-    The function that is returned returns the result of ``properties_to_put`` or raises its error. So other errors can come first.
+    Return a function that returns the result of ``properties_to_put`` or raises its error, so that other errors can come first.
     """
     if blank_padded(md.format, 8) not in _HEADERS and not (pmo.original_msg_handle or pmo.new_msg_handle or pmo.action):
         return bytes

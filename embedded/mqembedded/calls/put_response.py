@@ -59,7 +59,7 @@ def put_without_telling(
     before: list[object],
     put: Callable[[], Answer],
 ) -> Answer:
-    """Make an asynchronous put, record the outcome for MQSTAT, and return the answer of a successful asynchronous put.
+    """Make an asynchronous put, record the outcome for MQSTAT, and return an asynchronous put's answer, even after a failure.
 
     Args:
         q_mgr: the queue manager.
