@@ -8,8 +8,7 @@ If a queue is full or inhibited, the channel retries the put (MRRTY, MRTMR). If 
 the message goes to the dead-letter queue with an MQDLH, or is discarded if its Report has MQRO_DISCARD_MSG. The receiving end
 also makes an exception report if the message asks for it. Without a dead-letter queue, the receiving end refuses the batch, and
 the channel cannot continue. If the queue's instance here is put inhibited or gone, a message that arrives goes to another
-instance, except if there is none or MQOPEN has bound the message. In this way a group can be split in spite of
-MQOO_BIND_ON_GROUP.
+instance, except if there is none or MQOPEN has bound the message. So a group can be split in spite of MQOO_BIND_ON_GROUP.
 
 Source: IBM MQ, "What happens when a message cannot be delivered?", "Dead-letter queues", "MQOPEN and clusters" (its note),
 "Example of a cluster with more than one instance of a queue", "Channel message sequence numbering", "Nonpersistent message speed
