@@ -2,7 +2,7 @@
 
 Source: IBM MQ, "The cluster workload management algorithm" (comments below name its numbered steps), "CLWLUSEQ queue attribute",
 "CLWLRANK queue attribute", "CLWLPRTY queue attribute". The steps for several clusters, topics, suspended queue managers, and the
-ranks, priorities and weights of channels are not implemented. Unverified: the order of unused instances is by name.
+ranks, priorities and weights of channels are not implemented. Unverified: unused instances are ordered by name.
 """
 
 from __future__ import annotations
