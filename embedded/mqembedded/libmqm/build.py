@@ -8,7 +8,7 @@ pip install pymqi``), and IBM's ibmmq runs with it::
 
     inc/cmqc.h cmqxc.h cmqcfc.h cmqbc.h                 the headers for both bindings, so no SDK is needed
     lib64/libmqic_r.so                                  the code
-    lib64/libmqm_r.so libmqic.so libmqm.so              jumps to libmqic_r for each verb: a copy of the code would have
+    lib64/libmqm_r.so libmqic.so libmqm.so              a jump to libmqic_r for each verb, because copied code would have
                                                         its own table of connections; only MQCONN and MQCONNX differ, in
                                                         libmqm_r and libmqm (connecting.c)
 
