@@ -111,7 +111,7 @@ def _put_response(connection: Connection, handle: Handle) -> int:
 
 
 def check_handles_left(q_mgr: QueueManager, connection: Connection, wanted: int = 1) -> None:
-    """Raise Failed with MQRC_HANDLE_NOT_AVAILABLE if ``wanted`` more handles exceed the connection's limit (MAXHANDS)."""
+    """Raise Failed with MQRC_HANDLE_NOT_AVAILABLE if the connection's limit (MAXHANDS) leaves fewer handles than ``wanted``."""
     limit = q_mgr.catalogue.q_mgr_values[mq.MQIA_MAX_HANDLES]
     assert isinstance(limit, int)
     if len(connection.handles) + wanted > limit:

@@ -6,8 +6,8 @@ ends connect again after a failure of either end, this number shows whether the 
 are deleted here. If not, they become available and are sent again. So persistent messages arrive exactly once.
 
 A channel is INACTIVE without a connection and RUNNING with a connection. It is RETRYING while the partner cannot be reached or
-refuses a batch, and STOPPED from ``stop`` to ``start``. While it is RETRYING or STOPPED, messages without a fixed binding go to
-another instance of their queue, and all other messages wait here. A batch in doubt always waits.
+refuses a batch, and STOPPED after ``stop`` until ``start``. While it is RETRYING or STOPPED, messages without a fixed binding go
+to another instance of their queue, and all other messages wait here. A batch in doubt always waits.
 
 Tests can slow down a channel, shuffle the messages that it sends, and cut its connection while a batch is in doubt.
 
@@ -366,7 +366,7 @@ class SenderChannel:
     # --- while the partner cannot be reached
 
     def _reallocate(self) -> None:
-        """Move messages without a fixed binding to an instance that can be reached."""
+        """If a message's binding is not fixed, move the message to an instance that can be reached."""
         with self._q_mgr.lock:
             loose = [each for each in self.queue.available.values() if bound(each) is Bound.NOT_FIXED]
             for message in filter(is_transmission, loose):

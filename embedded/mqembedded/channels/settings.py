@@ -21,11 +21,11 @@ class ChannelStatus(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChannelSettings:
-    """The attributes of all channels of a cluster. If MQSC has an attribute, its name is that of MQSC.
+    """The attributes of all channels of a cluster. Attributes that MQSC also has are named as in MQSC.
 
-    A batch is limited to ``batchsz`` messages and ``batchlim`` kilobytes. If a queue refuses a message, the receiving end makes
-    ``mrrty`` retries, with ``mrtmr`` milliseconds between retries. ``npmspeed`` is FAST or NORMAL. ``retry_s`` is the number of
-    seconds after which a channel tries again to reach its partner.
+    ``batchsz`` (messages) and ``batchlim`` (kilobytes) limit the size of a batch. If a queue refuses a message, ``mrrty`` is the
+    number of retries, and ``mrtmr`` is the number of milliseconds between two retries. ``npmspeed`` is FAST or NORMAL. ``retry_s``
+    is the number of seconds after which a channel tries again to reach its partner.
     """
 
     batchsz: int = 50
