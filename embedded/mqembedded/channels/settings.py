@@ -24,7 +24,7 @@ class ChannelSettings:
     """The attributes of all channels of a cluster. Attributes that MQSC also has are named as in MQSC.
 
     ``batchsz`` (messages) and ``batchlim`` (kilobytes) limit the size of a batch. If a queue refuses a message, ``mrrty`` is the
-    number of retries, and ``mrtmr`` is the number of milliseconds between two retries. ``npmspeed`` is FAST or NORMAL. ``retry_s``
+    number of retries, and ``mrtmr`` is the number of milliseconds between retries. ``npmspeed`` is FAST or NORMAL. ``retry_s``
     is the number of seconds after which a channel tries again to reach its partner.
     """
 
