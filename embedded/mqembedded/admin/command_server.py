@@ -6,8 +6,8 @@ as applications, in its own thread and with its own connection. It logs and drop
 ``commands/`` carries out the commands, ``pcf.py`` reads and writes the messages.
 
 Source: IBM MQ, "Responses", "Standard responses", "The message descriptor of a PCF command message". Commands of type
-MQCFT_COMMAND_XR get standard responses, too, as from queue managers on Multiplatforms. On z/OS there are only extended responses
-(IBM MQ, "Extended responses"): an item for each row, or a message that explains the error, and then a summary.
+MQCFT_COMMAND_XR also get standard responses, as on Multiplatforms. On z/OS, all responses are extended (IBM MQ, "Extended
+responses"): an item for each row of the result, or a message that explains the error, and then a summary.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PMO = struct.pack("<4sii", b"PMO ", 1, mq.MQPMO_NO_SYNCPOINT).ljust(128, b"\0")
 
 
 class _Waiter:
-    """A waiter that sleeps until a request comes, or until the queue manager stops."""
+    """The object with which the command server sleeps until a request comes or the queue manager stops."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -70,7 +70,7 @@ class _Waiter:
 
 
 class CommandServer:
-    """The program that answers PCF commands from ``start`` to ``stop``."""
+    """The program that answers PCF commands. It runs from ``start`` until ``stop``."""
 
     def __init__(self, q_mgr: QueueManager) -> None:
         self._q_mgr = q_mgr
@@ -79,7 +79,7 @@ class CommandServer:
         self._refused = mq.MQRC_NONE
 
     def start(self) -> None:
-        """Open the command queue before any application can, and start; raise Failed if the queue cannot be opened."""
+        """Open the command queue before any application can open it, and start the thread. Raises Failed if MQOPEN fails."""
         connection = self._q_mgr.connect_program(self._waiter, _APPL_NAME)
         od = _descriptor(self._q_mgr.platform.command_queue, "")
         _, _, opened = opening.open_object(self._q_mgr, connection, od, mq.MQOO_INPUT_EXCLUSIVE)
@@ -202,7 +202,7 @@ class CommandServer:
 
 
 def _built(messages: Sequence[tuple[int, int, Row]], command: int, version: int = cf.MQCFH_VERSION_1) -> list[bytes]:
-    """Return response messages from each message's type, reason code and parameters."""
+    """Return response messages. ``messages`` has the type, the reason code and the parameters of each response."""
     return [
         pcf.build(
             Header(

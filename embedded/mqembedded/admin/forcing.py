@@ -1,11 +1,11 @@
-"""Changes of an open queue: the changes that need FORCE, and the handles that become invalid.
+"""Changes to open queues: the changes that need FORCE, and the handles that become invalid.
 
-Applications do not notice most changes. But handles become invalid if a command changes the queue that their name leads to, or
-USAGE, or sets NOSHARE. Calls with invalid handles end with MQRC_OBJECT_CHANGED. Such a command is refused without FORCE. REFRESH
-CLUSTER discards all information about other members, so handles that lead to other members become invalid, too.
+Applications do not notice most changes. But a command makes handles invalid if it sets NOSHARE, changes USAGE, or changes the
+queue that the handles' name leads to. Without FORCE, this command is refused. Calls with invalid handles end with
+MQRC_OBJECT_CHANGED. REFRESH CLUSTER also makes all handles that lead to other members of the cluster invalid.
 
 Source: IBM MQ, "ALTER queues", "Forcing changes to queue properties", "MQOPEN", reason code 2041, "REFRESH CLUSTER". Unverified:
-a waiting MQGET ends at once; RNAME, RQMNAME and XMITQ have the same effect.
+a waiting MQGET ends at once; changes of RNAME, RQMNAME and XMITQ make handles invalid.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LEADS_TO = {
 
 
 def alter(q_mgr: QueueManager, kind: int, name: str, values: Mapping[int, Value], *, force: bool) -> None:
-    """Change attributes of a queue. Raises CatalogueError, perhaps with MQRCCF_OBJECT_OPEN_FORCE."""
+    """Change attributes of a queue. Raises CatalogueError, with MQRCCF_OBJECT_OPEN_FORCE if FORCE is needed."""
     ends = _ended_by(q_mgr, kind, name, values)
     ended = [handle for handle in _handles(q_mgr) if ends(handle)]
     queue = q_mgr.catalogue.get(name)
@@ -43,7 +43,7 @@ def alter(q_mgr: QueueManager, kind: int, name: str, values: Mapping[int, Value]
 
 
 def refresh_cluster(q_mgr: QueueManager) -> None:
-    """Make the handles that lead to other members of the cluster invalid."""
+    """Invalidate the handles that lead to other members of the cluster."""
     _end(handle for handle in _handles(q_mgr) if handle.route is not None)
 
 

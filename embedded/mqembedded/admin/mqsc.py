@@ -1,13 +1,13 @@
 """Reads MQSC commands, such as the files that define the queue manager's objects.
 
-Tables list the commands that are carried out, and the commands that are read but have no effect: listeners, services, channel
-authentication records, other types of channels and of authentication information. IBM MQ needs these commands, and the same file
-must work for both. Any other command is an error that names its line. Start-up files and ``mqembedded mqsc`` use the same syntax.
-``mqsc_commands.py`` and ``commands/display.py`` carry out the commands.
+Tables list the commands that are carried out, and the commands that are read but have no effect. The latter concern listeners,
+services, channel authentication records, and other types of channels and authentication information. A file can contain them,
+because it must also work on IBM MQ. Any other command is an error, whose message names the line. Start-up files and the command
+``mqembedded mqsc`` use the same syntax. ``mqsc_commands.py`` and ``commands/display.py`` carry out the commands.
 
-The syntax is that of IBM MQ, "Building command scripts". A command continues on the next line after ``+`` (the next line's
-leading blanks are dropped) or ``-`` (they are kept). ``*`` in the first column starts a comment. Names in quotes keep their case,
-other names become upper case. ``;`` ends a command. END ends the text (IBM MQ, "Using MQSC commands interactively").
+The syntax is that of IBM MQ, "Building command scripts". A command continues on the next line after ``+``, which drops the next
+line's leading blanks, or ``-``, which keeps them. ``*`` in the first column starts a comment. Names in quotes keep their case.
+Other names become upper case. ``;`` ends a command. END ends the text (IBM MQ, "Using MQSC commands interactively").
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ _OUTSIDE_QUOTES = re.compile(r"'[^']*'|[^']+")
 
 
 class MQSCError(Exception):
-    """A command cannot be read or carried out. The message names the line, and ``why`` has the rest of the message."""
+    """A command cannot be read or carried out. The message names the line. ``why`` is the message without the line."""
 
     def __init__(self, why: str, line: int = 0) -> None:
         super().__init__(f"line {line}: {why}" if line else why)
@@ -109,7 +109,7 @@ class Command:
 
 
 def parse(text: str) -> list[Command]:
-    """Return the commands in a text, in order. Raises MQSCError."""
+    """Return the commands that a text contains, first to last. Raises MQSCError."""
     return [_command(line, statement) for line, statement in statements(text)]
 
 
@@ -125,7 +125,7 @@ def decoded(raw: bytes) -> str:
 
 
 def statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each command before END, as the number of its first line and its text."""
+    """Yield the first line's number and the text of each command, until the command END."""
     for line, statement in _all_statements(text):
         if statement.strip().upper() == "END":
             return
@@ -158,7 +158,7 @@ def _plain(text: str) -> str:
 
 
 def _split(gathered: str) -> list[str]:
-    """Split at semicolons outside quotes. After such a semicolon there is an even number of quotes."""
+    """Return the parts of a text between semicolons outside quotes. The number of quotes after such a semicolon is even."""
     between = _plain(gathered).split("'")
     between[::-2] = [text.replace(";", "\0") for text in between[::-2]]
     return "'".join(between).split("\0")
@@ -185,7 +185,7 @@ class _Reader:
         return match["word"].upper()
 
     def value(self) -> str | None:
-        """Return the text in the parentheses that follow, or None if no parentheses follow."""
+        """Return the text in the parentheses that come next, or None if no parenthesis comes next."""
         match = _TOKEN.match(self.text, self.at)
         if not match or match["open"] is None:
             return None
@@ -201,7 +201,7 @@ class _Reader:
 
 
 def _unquoted(inside: str) -> str:
-    """Return the text in parentheses. Quoted text is unchanged, other text in upper case, and list items are joined by commas."""
+    """Return the value of the text in parentheses. Text outside quotes becomes upper case. Commas join the items of a list."""
     if _LIST.fullmatch(inside):
         items = (item[0].strip() for item in _ITEM.finditer(inside))
         return ",".join(i[1:-1].replace("''", "'") if i.startswith("'") else i.upper() for i in items)
@@ -209,7 +209,7 @@ def _unquoted(inside: str) -> str:
 
 
 def _is_of_another_type(reader: _Reader, verb: str, kind: str, parameters: dict[str, str]) -> bool:
-    """Whether a command concerns a type of channel or authentication information that does not exist here."""
+    """Return whether a command concerns a type of channel or of authentication information that does not exist here."""
     if kind not in _TYPES or verb not in _DEFINING:
         return False
     keyword, here, others = _TYPES[kind]

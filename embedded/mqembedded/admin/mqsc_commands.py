@@ -1,6 +1,6 @@
 """Carries out MQSC commands: turns keywords and values into calls of the catalogue.
 
-``mqsc.py`` has the syntax. ``catalogue.py`` and ``objects/others.py`` define and delete the objects.
+``mqsc.py`` reads the commands. ``catalogue.py`` and ``objects/others.py`` define and delete the objects.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _WHAT_IS_NOT_THERE = frozenset(
 
 
 def run(q_mgr: QueueManager, commands: Iterable[Command]) -> list[tuple[Command, str]]:
-    """Carry out commands in order; raise MQSCError at the first command that fails.
+    """Carry out commands one after another; raise MQSCError at the first command that fails.
 
     Return (command, "") for each command without effect, and (command, keyword) for each attribute without effect.
     """
@@ -76,7 +76,7 @@ def run(q_mgr: QueueManager, commands: Iterable[Command]) -> list[tuple[Command,
 
 
 def told(without_effect: Iterable[tuple[Command, str]]) -> str:
-    """Return a sentence that describes a result of ``run``, or "" if the result is empty."""
+    """Return a sentence that names the commands and attributes in the result of ``run``, or "" if there are none."""
     lines: dict[str, list[str]] = {}
     for command, keyword in without_effect:
         lines.setdefault(f"{command.verb} {command.kind} {keyword}".rstrip(), []).append(str(command.line))
@@ -85,7 +85,7 @@ def told(without_effect: Iterable[tuple[Command, str]]) -> str:
 
 
 def attributes_without_effect(q_mgr: QueueManager) -> str:
-    """Return a sentence that names the attributes without effect that differ from their defaults, or "" if there are none.
+    """Return a sentence that names attributes that have no effect and are not at their defaults, or "" if there are none.
 
     The base topic is left out, because it always differs from the defaults of topics.
     """
@@ -112,7 +112,7 @@ def _few(names: list[str]) -> str:
 
 
 def exists(q_mgr: QueueManager, command: Command) -> bool:
-    """Whether the object that a command names exists."""
+    """Return whether the object that a command names exists."""
     if command.set_aside:
         return False
     if command.kind in _KINDS:
@@ -202,9 +202,9 @@ def _queue(q_mgr: QueueManager, command: Command) -> None:
 
 
 def _stays(command: Command, existing: Mapping[Any, object], given: Mapping[Any, object]) -> None:
-    """Log that a definition has no effect because the object exists, with a warning if it would have changed the object.
+    """Log that a definition has no effect because the object exists. This is a warning if the object differs from the definition.
 
-    A start-up file is read at every start, so this is no error. IBM MQ also reports it and continues.
+    A start-up file is read at every start, so an existing object is not an error. IBM MQ also reports it and continues.
     """
     differs = any(existing.get(selector) != value for selector, value in given.items())
     level = logging.WARNING if differs else logging.INFO

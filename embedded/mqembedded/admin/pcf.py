@@ -1,6 +1,6 @@
 """Reads and writes messages in programmable command formats (PCF).
 
-A message is an MQCFH followed by parameters. Reading is strict. A malformed command raises only ``PCFError``, with the reason
+A message is an MQCFH and then parameters. Reading is strict. A malformed command always raises ``PCFError``, with the reason
 code that IBM MQ documents. Integers are read in the byte order of the message's Encoding, and written in this machine's byte
 order. Text is not converted, but stored byte for byte, as Latin-1 characters, like all names and descriptions in this package.
 
@@ -48,8 +48,8 @@ _STRING_OPERATORS = (
 class PCFError(Exception):
     """The command is refused. ``reason`` is the MQRCCF or MQRC code.
 
-    ``error_parameter`` and ``error_value`` are the identifier and the value of an MQCFIN in the error response. It names the
-    wrong parameter, or the wrong selector in a list (IBM MQ, "Standard responses").
+    ``error_parameter`` and ``error_value`` are the identifier and the value of an MQCFIN in the error response. This MQCFIN
+    names the wrong parameter, or the wrong selector in a list (IBM MQ, "Standard responses").
     """
 
     def __init__(self, reason: int, error_value: int = 0, error_parameter: int = pcf.MQIACF_PARAMETER_ID) -> None:
@@ -74,7 +74,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter: structure type (MQCFT_*), identifier and value. Filters also have an operator.
+    """A PCF parameter, with its structure type (MQCFT_*), identifier and value. A filter also has an operator.
 
     The value of a list is a tuple. The value of a group (MQCFGR) is a tuple of parameters.
     """
@@ -99,7 +99,7 @@ def integers(identifier: int, values: Sequence[int]) -> Parameter:
 
 
 def string(identifier: int, value: str, length: int = 0) -> Parameter:
-    """Return an MQCFST parameter, padded with blanks to ``length`` as in IBM MQ's responses."""
+    """Return an MQCFST parameter whose string is padded with blanks to ``length``, as in IBM MQ's responses."""
     return Parameter(pcf.MQCFT_STRING, identifier, value.ljust(length))
 
 
@@ -157,7 +157,7 @@ def _built(parameter: Parameter) -> bytes:
 
 
 def _structure(parameter: Parameter, fixed: bytes, data: bytes) -> bytes:
-    """Return a structure with these fields after its identifier. Its length is padded to a multiple of four."""
+    """Return a parameter's structure, which ends with ``fixed`` and ``data``, padded to a multiple of four bytes."""
     data += bytes(-len(data) % 4)
     length = 12 + len(fixed) + len(data)
     if parameter.type == pcf.MQCFT_INTEGER64:
@@ -179,7 +179,7 @@ _FILTERS = frozenset({pcf.MQCFT_INTEGER_FILTER, pcf.MQCFT_STRING_FILTER, pcf.MQC
 
 
 def parse_header(data: bytes, encoding: int) -> Header:
-    """Read as much of a header as there is, without checks, because the response to a malformed command needs it."""
+    """Return a header without checks, because even the response to a malformed command needs its fields."""
     order = _BYTE_ORDERS.get(encoding & _INTEGER_ENCODING, _NATIVE)
     if len(data) < pcf.MQCFH_STRUC_LENGTH:
         return Header(pcf.MQCFT_COMMAND, pcf.MQCMD_NONE)
@@ -222,7 +222,7 @@ def parse(data: bytes, encoding: int) -> tuple[Header, list[Parameter]]:
 
 
 class _Reader:
-    """A reader of consecutive structures, which checks every length before it uses it."""
+    """A reader of consecutive structures. It checks each structure's length before it uses the length."""
 
     def __init__(self, data: bytes, order: str) -> None:
         self.data, self.order, self.at = data, order, pcf.MQCFH_STRUC_LENGTH
@@ -327,7 +327,7 @@ def _read_bytes_filter(body: bytes, order: str, identifier: int) -> tuple[Value,
 
 
 def _take(padded: bytes, length: int, error: int, identifier: int) -> bytes:
-    """Return the first ``length`` bytes. All further bytes must be the padding to a multiple of four."""
+    """Return the first ``length`` bytes. Raises PCFError if more bytes follow than a padding to a multiple of four has."""
     if not 0 <= length <= len(padded) or len(padded) - length > 3:
         raise PCFError(error, identifier)
     return padded[:length]
@@ -339,7 +339,7 @@ def _check_operator(operator: int, known: frozenset[int], error: int, identifier
 
 
 def _check_ccsid(ccsid: int, identifier: int) -> None:
-    """Raise PCFError if names in this character set do not look as in ASCII. EBCDIC and UTF-16 would need conversion."""
+    """Raise PCFError if the bytes of names differ from ASCII in this character set, as in EBCDIC and UTF-16."""
     if ccsid < mq.MQCCSI_DEFAULT or ccsid in _OTHER_CCSIDS:
         raise PCFError(pcf.MQRCCF_CCSID_ERROR, identifier)
 
@@ -348,7 +348,7 @@ _OTHER_CCSIDS = frozenset({37, 273, 277, 278, 280, 284, 285, 297, 500, 871, 875,
 
 
 def _text(raw: bytes) -> str:
-    """Return text without its padding, which is NULs (from bindings) or blanks."""
+    """Return a text without its padding, which is blanks or, from some bindings, NULs."""
     return raw.split(b"\0", 1)[0].decode("latin-1").rstrip(" ")
 
 

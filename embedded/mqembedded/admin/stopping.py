@@ -1,11 +1,11 @@
 """Stops connections and server-connection channels for operators: STOP CONN, STOP CHANNEL, START CHANNEL.
 
 When a connection is stopped, its unit of work is backed out, and the application's next call ends with MQRC_CONNECTION_BROKEN.
-After STOP CHANNEL with MODE(QUIESCE), calls with FAIL_IF_QUIESCING first end with MQRC_CONNECTION_QUIESCING. ``mqsc_commands.py``
-and ``commands/`` read the commands. ``cluster/control.py`` stops the channels of a cluster.
+With MODE(QUIESCE), STOP CHANNEL stops connections after a few seconds. Until then, calls with FAIL_IF_QUIESCING end with
+MQRC_CONNECTION_QUIESCING. ``mqsc_commands.py`` and ``commands/`` read the commands. ``cluster/control.py`` stops sender channels.
 
-Source: IBM MQ, "STOP CONN", "STOP CHANNEL", "Stopping MQI channels", "START CHANNEL". Unverified: a restart ends the stop of a
-channel; 4064 for a channel without connections; the number of seconds that "a few" means.
+Source: IBM MQ, "STOP CONN", "STOP CHANNEL", "Stopping MQI channels", "START CHANNEL". Unverified: after a restart, no channel is
+stopped; the reason is 4064 for a channel without connections; the length of IBM's "a few seconds".
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ QUIESCES_S = 5.0
 
 
 def stop_connection(q_mgr: QueueManager, is_meant: Callable[[bytes], bool]) -> None:
-    """Break the connection with this identifier.
+    """Break the connection whose identifier ``is_meant`` accepts.
 
     Raises:
-        CatalogueError: MQRCCF_CONNECTION_ID_ERROR if there is no such connection, or it belongs to a part of the queue manager.
+        CatalogueError: MQRCCF_CONNECTION_ID_ERROR if there is no such connection, or a part of the queue manager uses it.
     """
     for identifier, found in q_mgr.connections.items():
         if is_meant(identifier):
@@ -42,11 +42,11 @@ def stop_connection(q_mgr: QueueManager, is_meant: Callable[[bytes], bool]) -> N
 
 
 def stop_channel(q_mgr: QueueManager, name: str, mode: int | None, status: int | None, conn_name: str) -> None:
-    """Stop a server-connection channel. With an address, stop only the connections from this address, but not the channel.
+    """Stop a server-connection channel. If ``conn_name`` is given, stop only the connections from this address instead.
 
     Raises:
         CatalogueError: MQRCCF_CHANNEL_NOT_FOUND; MQRCCF_PARM_CONFLICT (an address with STATUS(STOPPED));
-            MQRCCF_CHANNEL_NOT_ACTIVE (no connection uses the channel, and it is not to become stopped).
+            MQRCCF_CHANNEL_NOT_ACTIVE (the command stops only connections, and there are none).
     """
     q_mgr.catalogue.objects.get(Kind.CHANNEL, name)
     if conn_name and status == cf.MQCHS_STOPPED:

@@ -1,8 +1,8 @@
-"""The objects of every new queue manager: objects that IBM MQ creates and programs look for, and objects of IBM's container.
+"""The objects of every new queue manager: objects of IBM MQ that programs expect, and objects of IBM's container.
 
 Source: IBM MQ, "System and default objects", and the queues, topics and authorities of the file 10-dev.mqsc of
-ibm-messaging/mq-container. Channels and authentication information are in ``objects/others.py``. DEADQ is an attribute's default
-(``objects/kinds.py``). The queues for events, statistics and accounting data exist, but always stay empty.
+ibm-messaging/mq-container. Channels and authentication information are in ``objects/others.py``. ``objects/kinds.py`` has
+DEADQ's default. The queues for events, statistics and accounting data exist, but always stay empty.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ SET AUTHREC PROFILE('DEV.**') GROUP('mqclient') OBJTYPE(TOPIC) AUTHADD(PUB,SUB)
 
 
 def define(q_mgr: QueueManager) -> None:
-    """Define the objects that do not exist yet."""
+    """Define each of these objects, unless the object already exists."""
     platform = q_mgr.platform
     # The defaults of DEFINE QLOCAL depend on the platform (IBM MQ, "DEFINE QLOCAL").
     sharing = "NOSHARE DEFSOPT(EXCL)" if platform is Platform.ZOS else "SHARE DEFSOPT(SHARED)"

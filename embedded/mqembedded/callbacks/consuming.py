@@ -1,7 +1,7 @@
 """MQCB and MQCTL, which register, start and stop callbacks. ``dispatching.py`` chooses the next callback.
 
-Sources: IBM MQ, "MQCB", "MQCTL", "MQCBD", "MQCTLO", and the pages of the reason codes. Unverified: the places marked so below,
-and the choice if several reason codes apply.
+Sources: IBM MQ, "MQCB", "MQCTL", "MQCBD", "MQCTLO", and the pages of the reason codes. Unverified: the choice if several reason
+codes apply. Comments below mark other points that are unverified.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _GMO_LENGTH = STRUCTURE_LENGTHS["MQGMO"][4]
 def manage(
     q_mgr: QueueManager, connection: Connection, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
 ) -> Answer:
-    """Carry out MQCB. The answer has the call's callback, and whether it is registered now, even if MQCB failed."""
+    """Carry out MQCB. Even after a failure, the answer has the object handle, and whether this handle now has a callback."""
     reason = mq.MQRC_NONE
     with q_mgr.lock:
         callbacks = Consumption.of(connection).callbacks
@@ -101,7 +101,7 @@ def _change(connection: Connection, operation: int, hobj: int) -> None:
 
 
 def deregister(connection: Connection, hobj: int, *, closed: bool = False) -> None:
-    """Remove a callback, because of MQCB or because its object handle is closed."""
+    """Remove a callback, either because of MQCB or because the object handle is ``closed``."""
     _forget_message_handle(connection, Consumption.of(connection).callbacks[hobj])
     Consumption.of(connection).deregister(hobj, closed=closed)
 
@@ -114,7 +114,7 @@ def _forget_message_handle(connection: Connection, callback: Callback) -> None:
 def _register(
     q_mgr: QueueManager, connection: Connection, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
 ) -> None:
-    """Carry out MQOP_REGISTER. It replaces an existing callback without a call to it; an error removes the existing callback."""
+    """Carry out MQOP_REGISTER. An old callback is replaced without a control call to it. An error removes the old callback."""
     consumption = Consumption.of(connection)
     before = consumption.callbacks.get(hobj)
     try:
@@ -165,7 +165,7 @@ def _callback(q_mgr: QueueManager, connection: Connection, cbd: bytes, hobj: int
 
 
 def _checked(q_mgr: QueueManager, connection: Connection, callback: Callback) -> Callback:
-    """Check descriptor and options as MQGET does, and extend the options to the version that callbacks get."""
+    """Check MQMD and MQGMO as MQGET does, and return the callback with an MQGMO of the version that callbacks get."""
     connection.queue_handle(callback.hobj)
     try:
         gmo = GetMessageOptions.read(callback.gmo)
@@ -189,7 +189,7 @@ def _checked(q_mgr: QueueManager, connection: Connection, callback: Callback) ->
 
 
 def get_for(q_mgr: QueueManager, connection: Connection, callback: Callback) -> Get:
-    """Return the MQGET for the consumer's next message; raise Failed if MQGET refuses its options."""
+    """Return the MQGET for the consumer's next message; raise Failed if MQGET refuses the options."""
     gmo = GetMessageOptions.read(callback.gmo)
     if gmo.options & _FROM_THE_FIRST_ON == _FROM_THE_FIRST_ON:
         # The browse begins at the start of the queue only once, and then continues. This is unverified.
@@ -215,7 +215,7 @@ def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options
 
 
 def control(q_mgr: QueueManager, connection: Connection, operation: int, ctlo: bytes, in_callback: int) -> Answer:
-    """Carry out MQCTL. The C library first waits for a running callback, except if the call comes from this callback."""
+    """Carry out MQCTL. The C library first waits until no callback runs, except if a callback itself makes the call."""
     try:
         version_of(ctlo, b"CTLO", "MQCTLO")
     except StructureError as error:

@@ -1,8 +1,8 @@
 """The state of asynchronous consumption: a connection's callbacks, the control calls that they must still get, and MQCTL's state.
 
-A connection is stopped, started or suspended (MQCTL). A registered callback (MQCB) gets two kinds of calls. Control calls report
-that it was registered, started, stopped or deregistered. Control calls are *owed*: the queue manager makes them in order, before
-any other call. The other calls deliver messages and events while the connection is started. ``consuming.py`` has the verbs.
+MQCTL stops, starts or suspends a connection. A callback that MQCB has registered gets two kinds of calls. Control calls report
+that the callback was registered, started, stopped or deregistered. They are *owed*: they wait in a queue, and are made before any
+other call. The other calls deliver messages and events while the connection is started. ``consuming.py`` has the verbs.
 
 Sources: IBM MQ, "MQCB", "MQCTL", "MQCBC", "CallType", "State".
 """
@@ -30,14 +30,14 @@ class State(enum.Enum):
 
 @dataclass(slots=True)
 class Callback:
-    """A message consumer, or the event handler, which has MQHO_NONE as ``hobj``.
+    """A message consumer or the event handler. The event handler's ``hobj`` is MQHO_NONE.
 
     Attributes:
-        max_msg_length: length in bytes. MQCBD's special value is already resolved.
-        state: MQCS_*. In all states except MQCS_NONE and MQCS_SUSPENDED_TEMPORARY, no messages come until MQOP_RESUME.
-        due_s: the time when the current wait interval ends; None if no interval has begun.
-        tells_empty: whether a consumer with a wait interval of 0 still gets one call that reports that there is no message.
-        browsed: whether the browse has begun with MQGMO_BROWSE_FIRST, and continues with MQGMO_BROWSE_NEXT.
+        max_msg_length: the maximum in bytes. A number has already replaced MQCBD_FULL_MSG_LENGTH.
+        state: the MQCS_* value. In all states except MQCS_NONE and MQCS_SUSPENDED_TEMPORARY, no messages come until MQOP_RESUME.
+        due_s: the time when the current wait interval ends, or None if no interval has begun.
+        tells_empty: whether a consumer with a wait interval of 0 must still get a call that reports that there is no message.
+        browsed: whether the browse has begun with MQGMO_BROWSE_FIRST. It then continues with MQGMO_BROWSE_NEXT.
     """
 
     hobj: int
@@ -61,7 +61,7 @@ class Callback:
         return not self.handles_events and self.state in (mq.MQCS_NONE, mq.MQCS_SUSPENDED_TEMPORARY)
 
     def begins(self) -> None:
-        """Start to take messages."""
+        """Set the state of a consumer that begins to take messages."""
         self.state, self.due_s, self.tells_empty, self.browsed = mq.MQCS_NONE, None, True, False
 
 
@@ -79,7 +79,7 @@ class Context:
 
 @dataclass(slots=True)
 class Consumption:
-    """A connection's asynchronous consumption. The first of ``callbacks`` is the next to look for a message."""
+    """A connection's asynchronous consumption. Consumers look for messages in the order of ``callbacks``."""
 
     state: State = State.STOPPED
     waits: bool = False
@@ -99,9 +99,9 @@ class Consumption:
         return [one for one in self.callbacks.values() if not one.handles_events]
 
     def packed(self, callback: Callback, context: Context, *, closed: bool = False) -> bytes:
-        """Return a version 2 MQCBC for a call. The C library fills in the areas.
+        """Return a version 2 MQCBC for a call. The C library fills in CallbackArea and ConnectionArea.
 
-        If the object handle is closed, the MQCBC has MQHO_UNUSABLE_HOBJ.
+        If the object handle is closed, the MQCBC has MQHO_UNUSABLE_HOBJ instead of the handle.
         """
         hobj = mq.MQHO_UNUSABLE_HOBJ if closed else callback.hobj
         codes = (context.comp, context.reason, context.state, context.data_length, context.buffer_length)
@@ -113,7 +113,7 @@ class Consumption:
             self.owed.append((callback.hobj, self.packed(callback, context, closed=closed)))
 
     def begin(self) -> None:
-        """Carry out MQOP_START: queue all START calls, which come before messages."""
+        """Carry out MQOP_START: queue a START call for each consumer. These calls come before messages."""
         self.state = State.STARTED
         for one in self.consumers:
             if one.active:
@@ -121,7 +121,7 @@ class Consumption:
             self.owe(one, mq.MQCBDO_START_CALL, Context(mq.MQCBCT_START_CALL))
 
     def end(self) -> None:
-        """Carry out MQOP_STOP: queue all STOP calls. Their State, MQCS_STOPPED, is unverified."""
+        """Carry out MQOP_STOP: queue a STOP call for each consumer. The State of the calls, MQCS_STOPPED, is unverified."""
         if self.state is not State.STOPPED:
             self.state = State.STOPPED
             for one in self.consumers:
@@ -131,13 +131,13 @@ class Consumption:
         self.owe(callback, mq.MQCBDO_STOP_CALL, Context(mq.MQCBCT_STOP_CALL, state=mq.MQCS_STOPPED))
 
     def begin_again(self) -> None:
-        """Carry out MQOP_START in a callback that has called MQOP_STOP before: undo the stop."""
+        """Carry out MQOP_START from a callback that has itself made an MQOP_STOP: undo this MQOP_STOP."""
         self.state = State.STARTED
         stop = struct.pack("<i", mq.MQCBCT_STOP_CALL)
         self.owed = deque((hobj, cbc) for hobj, cbc in self.owed if cbc[8:12] != stop)
 
     def deregister(self, hobj: int, *, closed: bool = False) -> None:
-        """Remove a callback, because of MQCB or because its object handle is closed."""
+        """Remove a callback, either because of MQCB or because the object handle is ``closed``."""
         callback = self.callbacks.pop(hobj)
         if self.state is not State.STOPPED and not callback.handles_events:
             self._owe_stop(callback)

@@ -1,10 +1,10 @@
 """The verb CALLBACK: the next callback of a connection, with its message or event.
 
-A thread of the C library sends CALLBACK and makes the callback. The library manages functions and threads. This module decides
-everything else. It gets messages as MQGET does, for one consumer after the other. After a message, a consumer is last in line.
+A thread of the C library sends CALLBACK, and calls the program's function. This module decides everything except functions and
+threads. It gets messages as MQGET does, for one consumer after another. After a message, its consumer is last in line.
 
-Sources: IBM MQ, "MQCB", "CallType", "State", "DataLength". Unverified: a consumer's wait options; repeated calls for a message
-that is too long and therefore stays on the queue (MQRC_TRUNCATED_MSG_FAILED).
+Sources: IBM MQ, "MQCB", "CallType", "State", "DataLength". Unverified: the effect of a consumer's wait options; a message that is
+too long stays on the queue and is delivered again and again (MQRC_TRUNCATED_MSG_FAILED).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _STATES = {
 def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> Answer:
     """Return the next callback, or an answer without a callback.
 
-    With ``Asked.NEXT``, the call waits for a message or an event, until WAKE comes.
+    With ``Asked.NEXT``, the function waits until there is a message or an event, or until the verb WAKE comes.
 
     Raises:
         Failed: MQRC_NO_CALLBACKS_ACTIVE, which ends MQOP_START_WAIT.
@@ -103,7 +103,7 @@ def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> An
 
 @dataclass(frozen=True, slots=True)
 class _Next:
-    """A callback to make. ``answer`` builds the answer, without the lock. ``give_back`` puts the message back instead."""
+    """A callback that is due. ``answer`` builds the answer, without the lock. ``give_back`` undoes the get instead."""
 
     answer: Callable[[], Answer]
     give_back: Callable[[], None] = lambda: None
@@ -114,9 +114,9 @@ def _call(hobj: int, cbc: bytes = b"", md: object = b"", gmo: object = b"", data
 
 
 def _watch(q_mgr: QueueManager, connection: Connection, waiting: WaitingCall[_Next]) -> set[Queue]:
-    """Let a call wait at all queues that have consumers.
+    """Let a call wait at the queues of all active consumers, and return these queues.
 
-    A suspended consumer takes no messages, but waits for the change that ends the suspension.
+    A temporarily suspended consumer does not wait for messages, but for the change that ends the suspension.
     """
     wanted: dict[Queue, list[Wanted]] = {}
     for one in Consumption.of(connection).consumers:
@@ -146,7 +146,7 @@ def _event(consumption: Consumption, callback: Callback, reason: int, comp: int 
 
 
 def _quiescing(q_mgr: QueueManager, connection: Connection) -> _Next | None:
-    """Return the quiescing event, once, for the event handler. A suspended event handler misses it."""
+    """Return the quiescing event for the event handler, but only once. A suspended event handler never gets this event."""
     consumption, reason = Consumption.of(connection), q_mgr.why_quiescing(connection)
     if not reason or consumption.told_quiescing:
         return None
@@ -158,7 +158,7 @@ def _quiescing(q_mgr: QueueManager, connection: Connection) -> _Next | None:
 
 
 def _look(q_mgr: QueueManager, connection: Connection) -> _Next | None:
-    """Look once, under the lock, for a consumer's message or event; return the callback, or None."""
+    """Look once for a message or an event for any consumer; return the callback, or None. The caller holds the lock."""
     consumption = Consumption.of(connection)
     for one in consumption.consumers:
         if not one.active:
@@ -188,7 +188,7 @@ def _failed(consumption: Consumption, callback: Callback, failed: Failed) -> _Ne
 
 
 def _is_due(callback: Callback, interval_ms: int) -> bool:
-    """Whether a waiting consumer must now get a call that reports that there is no message.
+    """Return whether a waiting consumer must now get a call that reports that there is no message.
 
     A consumer gets this call after each wait interval. With an interval of 0, it gets the call once after the start and once
     after each message. With an unlimited interval, it never gets the call.
@@ -210,7 +210,7 @@ def _is_due(callback: Callback, interval_ms: int) -> bool:
 def _deliver(
     q_mgr: QueueManager, consumption: Consumption, callback: Callback, call: Get, found: tuple[list[Message], Answer]
 ) -> Answer:
-    """Return the answer with a callback and its message. A removal outside syncpoint is first written to the disk."""
+    """Write a removal outside syncpoint to the disk, and return the answer with the callback and its message."""
     try:
         comp, reason, (md, gmo, length, data) = call.finish(found)
     except Failed as failed:

@@ -1,9 +1,9 @@
-"""Message context: the user who sent a message, the application that put it, and when.
+"""Message context: the user and the application that put a message, and the time of the put.
 
-MQPMO chooses where the context comes from. By default the queue manager fills it in. Otherwise the context is empty, or is passed
-on from a message that the application has got, or is set by the application. To pass or set context, the application must open
-the output handle with the matching option. Source: IBM MQ, "Controlling context information", "MQPMO options" and the pages of
-the reason codes. ``permission.py`` checks the user's authority.
+MQPMO chooses where the context comes from. By default, the queue manager fills the context in. With other options, the context is
+empty, is passed on from a message that the application has got, or is set by the application. To pass or set context, the
+application must open the output handle with the matching option. Source: IBM MQ, "Controlling context information", "MQPMO
+options" and the pages of the reason codes. ``permission.py`` checks the user's authority.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _NEEDED = {
 
 
 def check_context(connection: Connection, handle: Handle, pmo: PutMessageOptions, *, put1: bool) -> None:
-    """Raise Failed if the handle was not opened for this context. MQPUT1 opens its queue with the needed options itself."""
+    """Raise Failed if the handle was not opened with the option for this context. MQPUT1 always opens with this option."""
     option = pmo.options & (PASSES | SETS)
     if not option:
         return
@@ -55,7 +55,7 @@ def check_context(connection: Connection, handle: Handle, pmo: PutMessageOptions
 
 
 def _source(connection: Connection, pmo: PutMessageOptions) -> MessageDescriptor:
-    """Return the descriptor of the message from which the context is passed on."""
+    """Return the descriptor of the message whose context is passed on."""
     source = connection.handles.get(pmo.context)
     if source is None or not source.options & mq.MQOO_SAVE_ALL_CONTEXT:
         raise Failed(mq.MQRC_CONTEXT_HANDLE_ERROR)

@@ -5,8 +5,8 @@ data unconverted, with IBM MQ's warning: MQRC_FORMAT_ERROR for data without a fo
 unknown here. A character that the target set does not have becomes the target set's substitute character.
 
 Source: IBM MQ, "Conversion processing", "MQRFH2" and the reason codes 2110, 2111, 2115, 2119, 2272. If an MQRFH2 already has the
-requested form, only its description of the data right after it is checked (support page 212795). Unverified: the reason code if
-the data after a header cannot be converted. IBM MQ refuses to convert between languages (850 to 1025).
+requested form, only its fields that describe the following data are checked (support page 212795). Unverified: the reason code if
+the data after a header cannot be converted. Unlike this module, IBM MQ refuses to convert between languages (850 to 1025).
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ class Form(NamedTuple):
 
     @property
     def order(self) -> str:
-        """The byte order of integers, as ``struct`` writes it."""
+        """The byte order of integers, as a character for ``struct``."""
         return _ORDERS.get(self.encoding & 0xF, "<")
 
     @property
     def page(self) -> CodecInfo | None:
-        """The code page. In UTF-16, the byte order is that of integers."""
+        """The code page, or None for an unknown CCSID. UTF-16 has the byte order of integers."""
         return code_page(self.ccsid, little_endian=self.order == "<")
 
 
 class Converted(NamedTuple):
-    """Data, its form, and the reason code of the warning that MQGET returns with it."""
+    """Data, the form of the data, and the reason code of the warning that MQGET returns with the data."""
 
     data: bytes
     form: Form
@@ -54,7 +54,7 @@ class Converted(NamedTuple):
 
 
 def convert(data: bytes, format_name: bytes, source: Form, target: Form, headers: int = 0) -> Converted:
-    """Convert message data from one form to another. Return data that cannot be converted as it is, with a warning.
+    """Convert message data from one form to another. If this is not possible, return the data unchanged, with a warning.
 
     ``headers`` is the number of headers in front of the data.
     """
@@ -128,7 +128,7 @@ def _convert_folders(raw: bytes, read: str, write: str, utf_16: bool) -> bytes:
 
 
 def converted_message(md: bytes, data: bytes, asked: tuple[int, int], buffer_length: int) -> tuple[bytes, bytes, int]:
-    """Return descriptor and data in the requested Encoding and CCSID (unchanged after an error), and a reason code."""
+    """Return MQMD and data in the requested Encoding and CCSID, or unchanged after an error, and a reason code."""
     encoding, ccsid = describes_data(md)
     target = Form(CCSID if asked[1] in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL) else asked[1], asked[0])
     converted = convert(data, md[32:40], Form(ccsid, encoding), target)
@@ -139,7 +139,7 @@ def converted_message(md: bytes, data: bytes, asked: tuple[int, int], buffer_len
 
 
 def alike(parts: list[Message]) -> tuple[list[Message], int]:
-    """Return the first segments that can be joined, and MQRC_NONE or, if there are further segments, the reason code."""
+    """Return the leading segments that can be joined, and the reason code for the first other segment, or MQRC_NONE."""
     if len(parts) == 1:
         return parts, mq.MQRC_NONE
     first = describes_data(parts[0].md)

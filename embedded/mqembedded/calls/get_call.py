@@ -1,6 +1,6 @@
-"""An MQGET call: the message that it returns, its conditions, and its effect on the handle.
+"""An MQGET call: the search for a message, the answer, and the effects on the queue and the handle.
 
-``_find`` searches for a message as in Table 16, with match options, browse cursor, locks, marks and availability options.
+``_find`` searches for a message as in Table 16 of "GMOPT": match options, browse cursor, locks, marks, availability options.
 ``_deliver`` makes the answer and updates the queue and the handle. ``get_options.py`` checks the options.
 """
 
@@ -57,7 +57,7 @@ Found = tuple[list[Message], Answer]
 class Get:
     """An MQGET call.
 
-    With MQGMO_COMPLETE_MSG it finds all segments of a logical message, by ascending offset, otherwise a single physical message.
+    With MQGMO_COMPLETE_MSG it finds all segments of a logical message, ordered by offset. Otherwise it finds a physical message.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Get:
         self.match = self._match()
 
     def _check(self) -> None:
-        """Raise Failed if MQGET refuses the call before it looks for a message."""
+        """Raise Failed if MQGET refuses the call, whatever messages there are."""
         options, handle, zos = self.options, self.handle, self.q_mgr.platform is Platform.ZOS
         # Options that use the browse cursor ignore the sequence number.
         by_number = self.gmo.match_options & mq.MQMO_MATCH_MSG_SEQ_NUMBER and not options & UNDER_CURSOR
@@ -124,7 +124,7 @@ class Get:
         )
 
     def begin_wait(self, waiting: WaitingCall[Found]) -> None:
-        """Add this call to the queue's waiting calls, with its criteria."""
+        """Add this call and its criteria to the queue's waiting calls."""
         self.queue.waiting.add(waiting, self.wanted(self.turn()))
         self.handle.waits = True
 
@@ -152,17 +152,17 @@ class Get:
         return Wanted(turn, identifier, whole, (self.options, self.match, goes_on_with, cursor))
 
     def _goes_on_with(self) -> Identity | None:
-        """Return the next item in the current group or logical message if the call must continue it, else None."""
+        """Return the identity of the message with which the call must continue a group or logical message, or None."""
         if not self.logical_order or self.options & mq.MQGMO_BROWSE_FIRST:
             return None
         return next_to_get(self.handle.states[self.direction])
 
     def _cursor(self) -> int | None:
-        """Return the key after which MQGMO_BROWSE_NEXT continues."""
+        """Return the key of the message after which MQGMO_BROWSE_NEXT continues."""
         return self.handle.logical_cursor if self.logical_order else self.handle.cursor
 
     def next_expiry_of_marks_s(self) -> float:
-        """Return when the next marks end and make a message retrievable (``time.monotonic``), or infinity if no marks end."""
+        """Return the time (``time.monotonic``) when the next marks expire and free a message, or infinity if no marks expire."""
         expiry_s = None
         if self.options & mq.MQGMO_UNMARKED_BROWSE_MSG:
             with self.q_mgr.lock:
@@ -179,7 +179,7 @@ class Get:
         )
 
     def attempt(self) -> Found | None:
-        """Look once, under the lock; return the messages and the answer, or None if there is no message now."""
+        """Look once for a message; return the messages and the answer, or None if there is none. The caller holds the lock."""
         self.q_mgr.fail_if_quiescing(self.connection, self.options & mq.MQGMO_FAIL_IF_QUIESCING)
         if self.queue.deleted:
             raise Failed(mq.MQRC_Q_DELETED)
@@ -204,7 +204,7 @@ class Get:
         return parts, answer
 
     def finish(self, found: Found) -> Answer:
-        """Write a removal outside syncpoint to the disk, without the lock, and return the answer."""
+        """Write a removal outside syncpoint to the disk, and return the answer. The caller does not hold the lock."""
         parts, answer = found
         if not self._removed_for_good(parts, answer):
             return answer
@@ -228,7 +228,7 @@ class Get:
             forget(self._reports)
 
     def _removed_for_good(self, parts: list[Message], answer: Answer) -> bool:
-        """Whether the call has removed messages outside syncpoint."""
+        """Return whether the call has removed messages outside syncpoint."""
         return not (self.browses or self._in_unit_of_work(parts[0]) or answer[1] == mq.MQRC_TRUNCATED_MSG_FAILED)
 
     # --- which messages
@@ -247,7 +247,7 @@ class Get:
         return next(filter(None, map(self._retrievable, found)), None)
 
     def _whole(self) -> Whole:
-        """Return what must be complete before the call can return a message."""
+        """Return what must be complete so that the call can return a message."""
         if self.options & mq.MQGMO_ALL_MSGS_AVAILABLE:
             return Whole.GROUP
         return Whole.LOGICAL_MESSAGE if self.options & WHOLE_LOGICAL_MESSAGE else Whole.MESSAGE
@@ -268,7 +268,7 @@ class Get:
         return parts
 
     def _continue(self, wanted: Identity) -> list[Message] | None:
-        """Return the next item in the current group or logical message, or None if it is not available."""
+        """Return the messages that continue the current group or logical message, or None if they are not available."""
         if not self.browses and not self.options & mq.MQGMO_SYNCPOINT_IF_PERSISTENT:
             self._check_unit_of_work(bool(self.options & mq.MQGMO_SYNCPOINT))
         group = self.queue.groups.get(wanted.group_id)
@@ -288,7 +288,7 @@ class Get:
         return message.locked_by is None or message.locked_by is self.handle
 
     def _retrievable(self, message: Message) -> list[Message] | None:
-        """Return the message, or with some options its logical message; None if the logical message is incomplete."""
+        """Return the message, or its logical message with MQGMO_COMPLETE_MSG; None if it is locked or needs a missing segment."""
         if not self._may_see(message):
             return None
         if not self.options & WHOLE_LOGICAL_MESSAGE:
@@ -318,7 +318,7 @@ class Get:
     # --- what returning a message involves
 
     def _deliver(self, parts: list[Message], unlike: int) -> Answer:
-        """Build the answer from joined segments. ``unlike`` is the reason code if later segments cannot be joined, else 0."""
+        """Build the answer from a message or its segments. ``unlike`` is the reason code if more cannot be joined, else 0."""
         handle, first = self.handle, parts[0]
         in_unit_of_work = self._in_unit_of_work(first)
         warning = mq.MQRC_NONE if self.browses else self._leaves(first, in_unit_of_work)

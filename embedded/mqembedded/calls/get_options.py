@@ -72,11 +72,11 @@ def check_get(
     """Raise Failed for options that MQGET refuses, whatever messages there are. Combinations without an error are cached.
 
     Args:
-        options: Options of MQGMO.
-        match_options: MatchOptions of MQGMO.
+        options: the Options field of MQGMO.
+        match_options: the MatchOptions field of MQGMO.
         versions: the versions of MQGMO and MQMD.
-        open_options: the options of the MQOPEN.
-        has_number: false if MsgSeqNumber is a criterion with a value that no message can have.
+        open_options: the options with which MQOPEN opened the handle.
+        has_number: false if the call asks for a MsgSeqNumber that no message can have.
         has_index: whether the queue has the index by GroupId that z/OS requires; true on other platforms.
     """
     check_get_options(options)
@@ -131,7 +131,7 @@ def check_get_options(options: int) -> None:
 
 
 def _contradict_marks(options: int) -> bool:
-    """Whether mark options are combined with options that exclude them.
+    """Return whether mark options are combined with options that exclude them.
 
     Unverified: the list of combinations, which was written from memory of "MQGMO options", and their reason code.
     """

@@ -58,7 +58,7 @@ _OF_CLUSTER_QUEUES = (
 
 
 def _lengths(attributes: tuple[Attribute, ...], others: Iterable[int]) -> dict[int, int]:
-    """Return selectors with the lengths of their values, 0 for an integer. This adds two selectors that all objects have."""
+    """Return the length of each selector's value (0 for an integer), including the alteration date and time."""
     dates = (mq.MQCA_ALTERATION_DATE, mq.MQCA_ALTERATION_TIME)
     return {
         **{selector: character_length(selector) for selector in (*others, *dates)},
@@ -119,9 +119,9 @@ def inquire(
 ) -> Answer:
     """Carry out MQINQ (IBM MQ, "MQINQ"): return integers in the order of their selectors, then character values.
 
-    A selector must be valid for the type of object (2067). If only queues of other types have the attribute, its value is -1 or
-    asterisks, and the call ends with a warning. Too small a buffer is a warning, too. If several of 2068, 2022, 2008 apply, the
-    first of them is returned.
+    A selector must be valid for the type of object (2067). If only queues of other types have an attribute, its value is -1 or
+    asterisks, and the call ends with a warning. A buffer that is too small also gives a warning. If several of the reason codes
+    2068, 2022 and 2008 apply, the first of these is returned.
     """
     with q_mgr.lock:
         handle = connection.handle(hobj)
@@ -196,7 +196,7 @@ def _queue_values(handle: Handle, queue: Queue) -> dict[int, Value]:
 
 
 def object_values(queue: Queue | Definition) -> dict[int, Value]:
-    """Return all attributes of a queue, also the computed ones, by selector."""
+    """Return all attributes of a queue by selector, including computed attributes such as the depth."""
     values = {**queue.values, **_dates(queue.created), mq.MQCA_Q_NAME: queue.name, mq.MQIA_Q_TYPE: queue.type}
     if not isinstance(queue, Queue):
         return values

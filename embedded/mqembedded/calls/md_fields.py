@@ -19,7 +19,7 @@ _MSG_TYPES = frozenset({mq.MQMT_REQUEST, mq.MQMT_REPLY, mq.MQMT_REPORT, mq.MQMT_
 
 
 def resolve_descriptor(md: MessageDescriptor, persistence: Value, priority: Value) -> int:
-    """Check the fields that do not concern groups, and fill in defaults; return the reason code of a warning, or 0."""
+    """Check the MQMD fields that do not concern groups, and fill in defaults; return a warning's reason code, or 0."""
     md.reply_to_q = blank_padded(md.reply_to_q, 48)
     md.reply_to_q_mgr = blank_padded(md.reply_to_q_mgr, 48)
     md.format = blank_padded(md.format, 8)

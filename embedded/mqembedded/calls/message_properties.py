@@ -1,11 +1,11 @@
 """The verbs MQCRTMH, MQDLTMH, MQSETMP, MQINQMP and MQDLTMP.
 
 The verbs read structures, look up the handle, and turn errors from ``properties/`` into reason codes. ``properties/`` has the
-rules of properties. ``property_transfer.py`` has what MQPUT and MQGET do with message handles.
+rules for properties. ``property_transfer.py`` has what MQPUT and MQGET do with message handles.
 
 Source: IBM MQ, "MQCRTMH", "MQDLTMH", "MQSETMP", "MQINQMP", "MQDLTMP" and the pages of the structures. Unverified: the order of
-the checks; the cursor moves with MQIMPO_QUERY_LENGTH. The cursor also moves with MQRC_PROPERTY_VALUE_TOO_BIG if no conversion was
-requested, as the page of this reason code documents (unverified).
+the checks; the cursor moves with MQIMPO_QUERY_LENGTH, and also with MQRC_PROPERTY_VALUE_TOO_BIG if no conversion was requested
+(as the page of this reason code documents).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _VALIDATION = frozenset({mq.MQCMHO_DEFAULT_VALIDATION, mq.MQCMHO_VALIDATE, mq.MQ
 
 
 def _options(raw: bytes, struc_id: bytes, name: str, reason: int) -> int:
-    """Return the Options of a structure; raise Failed with ``reason`` if the bytes are not such a structure."""
+    """Return the Options field of a structure; raise Failed with ``reason`` if the bytes are not a structure ``name``."""
     try:
         version_of(raw, struc_id, name)
     except StructureError as error:
@@ -199,7 +199,7 @@ def inquire_property(
 
 
 def _find(handle: MessageHandle, name: str, how: int) -> tuple[int | None, Property]:
-    """Return the property and its cursor position. A descriptor field has position None, so that the cursor does not move."""
+    """Return the property and its cursor position. The position is None for an MQMD field, so that the cursor does not move."""
     path = path_of(name)
     if path[:2] == DESCRIPTOR and not name.endswith("%"):
         return None, handle.descriptor_field(path)
@@ -209,7 +209,7 @@ def _find(handle: MessageHandle, name: str, how: int) -> tuple[int | None, Prope
 def _answer(
     one: Property, asked: _Inquiry, impo: bytes, wanted: int, value_length: int, name_room: int
 ) -> tuple[int, int, list[object]]:
-    """Return the codes and the reply values, except the descriptor, for a property that was found."""
+    """Return completion code, reason code and reply values (without the MQPD) for a property that was found."""
     kind, value, warning = one.kind, one.value, mq.MQRC_NONE
     if asked.options & mq.MQIMPO_CONVERT_TYPE:
         value = convert(kind, value, wanted)
@@ -243,7 +243,7 @@ def _answer(
 def delete_property(
     _q_mgr: QueueManager, connection: Connection, hmsg: int, dmpo: bytes, raw_name: bytes, name_ccsid: int
 ) -> Answer:
-    """Carry out MQDLTMP (IBM MQ, "MQDLTMP"). A missing property is a warning; an empty cursor is a failure."""
+    """Carry out MQDLTMP (IBM MQ, "MQDLTMP"). A missing property gives a warning, a cursor without a property an error."""
     handle = connection.message_handle(hmsg)
     options = _options(dmpo, b"DMPO", "MQDMPO", mq.MQRC_DMPO_ERROR)
     if options not in (mq.MQDMPO_DEL_FIRST, mq.MQDMPO_DEL_PROP_UNDER_CURSOR):

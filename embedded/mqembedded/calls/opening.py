@@ -45,7 +45,7 @@ _TO_INQUIRE = {mq.MQOT_NAMELIST: Kind.NAMELIST, mq.MQOT_PROCESS: Kind.PROCESS}
 
 
 def at_most_one(options: int, among: int) -> bool:
-    """Whether at most one of the option bits in ``among`` is set."""
+    """Return whether ``options`` has at most one of the option bits in ``among``."""
     return (options & among).bit_count() <= 1
 
 
@@ -104,14 +104,14 @@ def open_described(q_mgr: QueueManager, connection: Connection, od: ObjectDescri
 
 
 def _put_response(connection: Connection, handle: Handle) -> int:
-    """Return the MQPRT_* value if a client is allowed to put asynchronously with this handle, else 0."""
+    """Return the handle's default put response (MQPRT_*), or 0 if its application cannot put asynchronously."""
     origin = connection.origin
     puts = handle.queue is not None and handle.options & mq.MQOO_OUTPUT
     return handle.default_put_response if puts and origin.is_client and not origin.is_reconnectable else 0
 
 
 def check_handles_left(q_mgr: QueueManager, connection: Connection, wanted: int = 1) -> None:
-    """Raise Failed with MQRC_HANDLE_NOT_AVAILABLE if this many more handles exceed the connection's limit (MAXHANDS)."""
+    """Raise Failed with MQRC_HANDLE_NOT_AVAILABLE if the connection's limit (MAXHANDS) leaves fewer handles than ``wanted``."""
     limit = q_mgr.catalogue.q_mgr_values[mq.MQIA_MAX_HANDLES]
     assert isinstance(limit, int)
     if len(connection.handles) + wanted > limit:
@@ -141,14 +141,14 @@ def _open_to_inquire(q_mgr: QueueManager, od: ObjectDescriptor, options: int) ->
 
 
 def _answered_queue(q_mgr: QueueManager, od: ObjectDescriptor, handle: Handle, queue: Queue) -> bytes:
-    """Return the MQOD of an opened queue. The queue manager's name in it is blank if no queue manager is chosen yet."""
+    """Return the MQOD of an opened queue. ResolvedQMgrName is blank if no queue manager has been chosen yet."""
     if handle.route is None:
         return od.answered(handle.opened_name, queue.name, q_mgr.name)
     return od.answered(handle.opened_name, handle.route.queue_name, handle.route.fixed)
 
 
 def open_queue(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> tuple[Handle, Queue]:
-    """Open the queue that an MQOD names; return the handle, not yet in the connection, and the queue that counts it."""
+    """Open the queue that an MQOD names; return the handle, which the caller stores, and the queue that counts the handle."""
     route = q_mgr.cluster.route(od.object_name, od.object_q_mgr_name, options)
     if route is not None:
         return _open_route(q_mgr, od, options, route), route.counted_on
@@ -206,7 +206,7 @@ def _open_route(q_mgr: QueueManager, od: ObjectDescriptor, options: int, route: 
 
 
 def _check_sharing(q_mgr: QueueManager, connection: Connection, queue: Queue, options: int, *, created: bool) -> None:
-    """Raise Failed if a reading forbids an open that IBM's documentation allows."""
+    """Raise Failed if the chosen reading of IBM's documentation (``readings.py``) forbids this MQOPEN."""
     if options & mq.MQOO_BROWSE and not options & INPUT and queue.exclusive_input_count:
         _refuse(q_mgr.readings[BROWSING_EXCLUSIVE])
     is_temporary = queue.definition_type == mq.MQQDT_TEMPORARY_DYNAMIC
@@ -241,7 +241,7 @@ def _claim_input(q_mgr: QueueManager, connection: Connection, queue: Queue, opti
 
 
 def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options: int) -> Answer:
-    """Carry out MQCLOSE (IBM MQ, "MQCLOSE"). A group left unterminated in logical order is a warning (Tables 2 and 17)."""
+    """Carry out MQCLOSE (IBM MQ, "MQCLOSE"). The call warns if a group in logical order is unterminated (Tables 2 and 17)."""
     with q_mgr.lock:
         handle = connection.handle(hobj)
         known = _CLOSE_OPTIONS | _CLOSE_SUB_OPTIONS
@@ -267,7 +267,7 @@ def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options
 
 
 def _check_deletion(handle: Handle, *, purge: bool) -> None:
-    """Raise Failed if this handle is not allowed to delete its queue when it is closed."""
+    """Raise Failed if an MQCLOSE of this handle is not allowed to delete the queue."""
     queue = handle.queue
     if queue is None or queue.definition_type == mq.MQQDT_PREDEFINED or queue.name.startswith(MANAGED):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)

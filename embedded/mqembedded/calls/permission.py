@@ -1,19 +1,19 @@
 """The authorities that MQOPEN, MQPUT1 and MQCLOSE of queues need. MQCONNX makes its own check.
 
-The check uses the name given to the call, so for an alias it uses the alias, not the base queue. If the object does not exist,
-the call fails without a check. Calls with a handle need no authority, because MQOPEN has checked it. ``objects/authority.py`` has
-the users' authorities. ``pubsub/permission.py`` checks topics, ``admin/commands/permission.py`` commands.
+The check uses the name that the application gives. So for an alias queue, it uses the alias, not the base queue. If the object
+does not exist, the call fails without a check. Calls with a handle are not checked, because their MQOPEN was checked.
+``objects/authority.py`` has the users' authorities. See ``pubsub/permission.py`` and ``admin/commands/permission.py``, too.
 
-If ObjectQMgrName leads to another queue manager, the user needs PUT for the transmission queue; a queue manager alias is not
+If ObjectQMgrName leads to another queue manager, the user needs PUT for the transmission queue. A queue manager alias is not
 checked. If a remote queue is opened by its own name, this name is checked. For a queue that only other members of a cluster host,
 the user needs PUT for SYSTEM.CLUSTER.TRANSMIT.QUEUE, as with the default ClusterQueueAccessControl=Xmitq (IBM MQ, "Access control
-and multiple cluster transmission queues"). ClusterQueueAccessControl=RQMName is not implemented. Unverified: INQ is checked
-there, too; an open that needs a local instance is refused (2085, 2045) before any authority is checked.
+and multiple cluster transmission queues"). ClusterQueueAccessControl=RQMName is not implemented. Unverified: INQ is also checked
+for this queue; an MQOPEN that needs a local instance is refused (2085, 2045) before any authority is checked.
 
 Source: IBM MQ, "Authorizations for MQI calls", "Alternate user authority", "AlternateUserId", "Not Authorized (type 3)". Three
 rules are from memory of the notes on the first of these pages. Opening a model queue also needs DSP for the model, and gives the
-user all authorities for the created queue. A transmission queue opened for output needs SETALL instead of PUT. Setting context
-also needs authority for the queue manager.
+user all authorities for the created queue. A transmission queue that is opened for output needs SETALL instead of PUT. Setting
+context also needs authority for the queue manager.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ def check_open(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor
 def check_context_authority(q_mgr: QueueManager, connection: Connection, needed: frozenset[str]) -> None:
     """Raise Failed with MQRC_NOT_AUTHORIZED if the call sets context without authority for the queue manager.
 
-    The connection's user needs the authority, also with an alternate user.
+    The connection's user needs this authority, even if the call names an alternate user.
     """
     q_mgr.require(connection.user, "QMGR", "", needed & _OF_Q_MGR)
 
 
 def asking_user(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> str:
-    """Return the user who needs authority for the object, which is perhaps the alternate user."""
+    """Return the user who needs authority for the object: the connection's user, or the alternate user."""
     if not options & mq.MQOO_ALTERNATE_USER_AUTHORITY:
         return connection.user
     q_mgr.require(connection.user, "QMGR", "", frozenset({"ALTUSR"}))
@@ -119,7 +119,7 @@ def options_of_put1(put_options: int) -> int:
 def check_dynamic(
     q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, queue: Queue
 ) -> None:
-    """Delete a new dynamic queue and raise Failed if its own name is checked and the user is not allowed to open it."""
+    """Delete a new dynamic queue and raise Failed if its own name is checked and the user has no authority for this name."""
     if q_mgr.platform is Platform.ZOS or q_mgr.readings[DYNAMIC_NAME_IS_CHECKED]:
         try:
             q_mgr.require(asking_user(q_mgr, connection, od, options), "QUEUE", queue.name, needed_to_open(options))
@@ -138,6 +138,6 @@ def grant_created(
 
 
 def check_deletion(q_mgr: QueueManager, connection: Connection, handle: Handle) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED if MQCLOSE cannot delete a queue. The handle that created the queue always can."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED if the user cannot delete the queue, unless this handle created it."""
     if handle.queue is not None and not handle.creates_dynamic:
         q_mgr.require(connection.user, "QUEUE", handle.queue.name, frozenset({"DLT"}))

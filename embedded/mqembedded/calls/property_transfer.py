@@ -2,8 +2,8 @@
 
 ``message_properties.py`` has the verbs for message handles. ``properties/control.py`` decides how properties are delivered.
 
-Source: IBM MQ, "Action", "OriginalMsgHandle", "MsgHandle". Unverified: an action other than MQACTP_NEW without an original handle
-is MQRC_HMSG_ERROR; MQPUT checks names that MQSETMP did not validate.
+Source: IBM MQ, "Action", "OriginalMsgHandle", "MsgHandle". Unverified: without an original handle, all actions except MQACTP_NEW
+end with MQRC_HMSG_ERROR; MQPUT checks names that MQSETMP did not validate.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 def properties_ahead(
     q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions, data: bytes
 ) -> Callable[[], bytes]:
-    """Read a put's properties without the queue manager's lock, because there can be many.
+    """Read a put's properties. The caller does not hold the queue manager's lock, because there can be many properties.
 
-    The returned function returns the result of ``properties_to_put`` or raises its error. So a put can report other errors first.
+    Return a function that returns the result of ``properties_to_put`` or raises its error, so that other errors can come first.
     """
     if blank_padded(md.format, 8) not in _HEADERS and not (pmo.original_msg_handle or pmo.new_msg_handle or pmo.action):
         return bytes
@@ -70,7 +70,7 @@ def properties_ahead(
 
 
 def with_property_of_exit(properties: bytes, name: str, md: MessageDescriptor, data: bytes) -> bytes:
-    """Return a message's properties in their stored form, with the property that an API exit for tracing adds.
+    """Add the property that an API exit for tracing adds to a message, and return all properties in their stored form.
 
     As with IBM's exit, a message that already has this property, perhaps in the program's own MQRFH2, stays as it is.
     """
@@ -88,7 +88,7 @@ def with_property_of_exit(properties: bytes, name: str, md: MessageDescriptor, d
 def properties_to_put(
     q_mgr: QueueManager, connection: Connection, md: MessageDescriptor, pmo: PutMessageOptions, data: bytes
 ) -> bytes:
-    """Return the properties of a message that is put, in their stored form, after a check of the MQRFH2 headers in its data.
+    """Check the MQRFH2 headers in a put's data, and return the properties from its message handles in their stored form.
 
     Raises:
         Failed: MQRC_HMSG_ERROR, MQRC_ACTION_ERROR, MQRC_PROPERTY_NAME_ERROR, MQRC_PROPERTIES_TOO_BIG, MQRC_RFH_ERROR,
@@ -125,7 +125,7 @@ def properties_to_put(
 def properties_wanted(
     connection: Connection, handle: Handle, gmo: GetMessageOptions
 ) -> tuple[Delivery, MessageHandle | None]:
-    """Return the form in which properties are delivered, and the message handle that gets them, or None. Raises Failed."""
+    """Return the form in which properties are delivered, and the message handle to fill, or None. Raises Failed."""
     given = connection.message_handle(gmo.msg_handle) if gmo.msg_handle else None
     if gmo.options & mq.MQGMO_PROPERTIES_IN_HANDLE and given is None:
         raise Failed(mq.MQRC_HMSG_ERROR)

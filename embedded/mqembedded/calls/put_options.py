@@ -40,7 +40,7 @@ _KNOWN = (
 
 
 def put_structures(md_raw: bytes, pmo_raw: bytes, platform: Platform) -> tuple[MessageDescriptor, PutMessageOptions]:
-    """Return MQMD and MQPMO. Raises Failed with MQRC_MD_ERROR or MQRC_PMO_ERROR."""
+    """Read MQMD and MQPMO. Raises Failed with MQRC_MD_ERROR or MQRC_PMO_ERROR."""
     try:
         md = MessageDescriptor(md_raw)
     except StructureError as error:

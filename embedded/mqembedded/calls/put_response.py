@@ -3,7 +3,7 @@
 A client that puts asynchronously does not wait for the queue manager. The call returns MQCC_OK with the few fields that the
 client knows, and the queue manager keeps the outcome for MQSTAT. The C library sends most of these MQPUTs without waiting
 (ASYNC_PUT, with identifiers from IDENTIFIERS). For the other MQPUTs, and for MQPUT1, the library waits, but the application sees
-no difference. Undefined fields are returned as they were sent, so that a program that relies on them fails its tests.
+no difference. Undefined fields keep the values that the program sent, so that tests find a program that relies on them.
 
 Only clients put asynchronously. A put is asynchronous with MQPMO_ASYNC_RESPONSE, or if DEFPRESP of the queue was asynchronous at
 MQOPEN. MQPUT1 in syncpoint is asynchronous, too, except with Put1DefaultAlwaysSync=YES in the client configuration file. Source:
@@ -12,9 +12,9 @@ IBM MQ, "Using asynchronous put in a client application", "DefaultPutResponse", 
 
 Unverified: the returned fields (ApplIdentityData, PutApplType, PutApplName, ApplOriginData, and MsgId and CorrelId if the queue
 manager makes them); DEFPRESP does not affect MQPUT1; errors in structures, handles and options are returned at once; every
-message is eligible; after a failed put of a persistent message, other calls in the unit of work succeed, and MQCMIT backs out.
-MQCMIT then ends with MQCC_WARNING and MQRC_BACKED_OUT, as the pages of both codes document. A reading chooses the completion code
-(``readings.py``).
+message can be put asynchronously; after a failed put of a persistent message, other calls in the unit of work succeed, and MQCMIT
+backs out. MQCMIT then ends with MQCC_WARNING and MQRC_BACKED_OUT, as the pages of both codes document. With another reading
+(``readings.py``), the completion code is different.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _OBJECT_TYPES = {ALIAS: mq.MQOT_ALIAS_Q, LOCAL: mq.MQOT_LOCAL_Q, MODEL: mq.MQOT_
 
 
 def put_is_asynchronous(connection: Connection, options: int, default: int) -> bool:
-    """Whether an MQPUT with these MQPMO options is asynchronous. ``default`` is the queue's DEFPRESP at MQOPEN."""
+    """Return whether an MQPUT with these MQPMO options is asynchronous. ``default`` is the queue's DEFPRESP at MQOPEN."""
     if not connection.origin.is_client or options & mq.MQPMO_SYNC_RESPONSE:
         return False
     return bool(options & mq.MQPMO_ASYNC_RESPONSE) or default == mq.MQPRT_ASYNC_RESPONSE
 
 
 def put1_is_asynchronous(connection: Connection, options: int) -> bool:
-    """Whether an MQPUT1 with these MQPMO options is asynchronous."""
+    """Return whether an MQPUT1 with these MQPMO options is asynchronous."""
     by_default = options & mq.MQPMO_SYNCPOINT and not connection.origin.put1_always_sync
     return put_is_asynchronous(connection, options, mq.MQPRT_ASYNC_RESPONSE if by_default else mq.MQPRT_SYNC_RESPONSE)
 
@@ -59,7 +59,7 @@ def put_without_telling(
     before: list[object],
     put: Callable[[], Answer],
 ) -> Answer:
-    """Make an asynchronous put, record the outcome for MQSTAT, and return an asynchronous put's answer in any case.
+    """Make an asynchronous put, record the outcome for MQSTAT, and return an asynchronous put's answer, even after a failure.
 
     Args:
         q_mgr: the queue manager.
@@ -67,7 +67,7 @@ def put_without_telling(
         name: the queue's name as given to MQOPEN or MQPUT1.
         md_raw: the MQMD as it was sent.
         pmo: the MQPMO as it was sent.
-        before: the reply fields before the MQMD, which for MQPUT1 is the MQOD as it was sent.
+        before: the reply fields in front of the MQMD: none for MQPUT, the MQOD as it was sent for MQPUT1.
         put: a function that makes the put, and returns a synchronous put's answer, with MQMD and MQPMO last.
     """
     md = MessageDescriptor(md_raw)
@@ -116,14 +116,14 @@ def _doom(
     pmo: PutMessageOptions,
     default_persistence: int | None,
 ) -> None:
-    """Let MQCMIT back out if the failed put was in syncpoint and its message persistent."""
+    """Make MQCMIT back out the unit of work if the failed put was in syncpoint and its message was persistent."""
     persistence = default_persistence if md.persistence == mq.MQPER_PERSISTENCE_AS_Q_DEF else md.persistence
     if q_mgr.platform.puts_in_syncpoint(pmo.options) and persistence != mq.MQPER_NOT_PERSISTENT:
         q_mgr.doom(connection)
 
 
 def identifiers(q_mgr: QueueManager, connection: Connection) -> Answer:
-    """Carry out IDENTIFIERS: return a block of identifiers for a client's messages, and the context that MQMD then returns."""
+    """Carry out IDENTIFIERS: return a block of identifiers for a client's messages, and their context fields."""
     first, at, count = q_mgr.identifiers.block()
     md = MessageDescriptor(_MD)
     q_mgr.default_identity_context(connection, md)
@@ -143,7 +143,7 @@ def _never_put(
 
 
 def _destination(q_mgr: QueueManager, name: str) -> tuple[Destination, int | None]:
-    """Return MQSTAT's destination for a queue name, and the queue's DEFPSIST, or None if the name is unknown."""
+    """Return MQSTAT's destination for a queue name, and the queue's DEFPSIST (None if the name is unknown)."""
     with q_mgr.lock:
         named = q_mgr.catalogue.get(name)
         if named is None:

@@ -187,11 +187,11 @@ def _put(
     data: bytes,
     read_properties: Callable[[], bytes],
 ) -> tuple[int, list[Message], tuple[str, str]]:
-    """Make the message and count it. ``md`` becomes the descriptor that MQPUT returns.
+    """Make a put's messages and count them. ``md`` becomes the descriptor that MQPUT returns.
 
-    Return three values: the reason code of a warning, or MQRC_NONE; the message or its segments, with the reports on its arrival;
-    the names of its queue and queue manager. In syncpoint, the messages are in the unit of work. Outside syncpoint, the caller
-    must make them visible.
+    Return three values: the reason code of a warning, or MQRC_NONE; the message or its segments, with the reports on arrival;
+    the names of the queue and the queue manager. In syncpoint, the unit of work already has the messages. Outside syncpoint, the
+    caller must make the messages visible.
     """
     q_mgr.fail_if_quiescing(connection, pmo.options & mq.MQPMO_FAIL_IF_QUIESCING)
     _check_inhibition(handle, queue)
@@ -311,7 +311,7 @@ def _put(
 
 
 def _is_there(queue: Queue, identity: Identity) -> bool:
-    """Whether a message with this GroupId, number and offset can be got from the queue."""
+    """Return whether a message with this GroupId, sequence number and offset is available on the queue."""
     group = queue.groups.get(identity.group_id)
     return group is not None and group.find(identity.msg_seq_number, identity.offset) is not None
 
@@ -327,7 +327,7 @@ def _check_inhibition(handle: Handle, queue: Queue) -> None:
 
 
 def _pieces(queue: Queue, md: MessageDescriptor, body: bytes) -> list[bytes]:
-    """Return the data whole, or split if it is too long for the queue and MQMF_SEGMENTATION_ALLOWED is set.
+    """Return the data in one piece, or in segments if it is too long for the queue and MQMF_SEGMENTATION_ALLOWED is set.
 
     Segments end at multiples of 16 bytes (IBM MQ, reason code 2030). Unverified: each segment is as long as possible. Data in
     MQ's own formats is not split, because this would separate its headers.
@@ -343,7 +343,7 @@ def _pieces(queue: Queue, md: MessageDescriptor, body: bytes) -> list[bytes]:
 
 
 def _placed_priority(q_mgr: QueueManager, queue: Queue, md: MessageDescriptor) -> int:
-    """Return the priority that decides the place of a message."""
+    """Return the priority that decides a message's place on the queue."""
     priority: int = min(md.priority, MAX_PRIORITY)
     groups_indexed = q_mgr.platform is Platform.ZOS and queue.values[mq.MQIA_INDEX_TYPE] == mq.MQIT_GROUP_ID
     if groups_indexed and md.msg_flags & IN_GROUP and md.msg_seq_number == 1:
@@ -361,7 +361,7 @@ def _messages(
     pieces: list[bytes],
     expires_at_s: float | None,
 ) -> list[Message]:
-    """Make the messages to store, and set in ``md`` what MQPUT returns. The caller's flags and CCSID stay unchanged."""
+    """Make the messages to store, and set the fields of ``md`` that MQPUT returns. MsgFlags and CCSID stay as they were."""
     if pmo.options & mq.MQPMO_NEW_MSG_ID or md.msg_id == NO_ID:
         md.msg_id = q_mgr.new_identifier()
     if pmo.options & mq.MQPMO_NEW_CORREL_ID:

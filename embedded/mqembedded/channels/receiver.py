@@ -1,20 +1,20 @@
-"""The receiving end of a channel, for batches that arrive and for messages that cannot be delivered.
+"""The receiving end of a channel, which delivers batches, and handles messages that cannot be delivered.
 
 A batch is a unit of work, and is written to the disk with its number. So the sending end can find out later whether the batch was
-received. With NPMSPEED(FAST), messages that are not persistent are outside this unit of work. They can be got at once, but can be
-lost if the channel breaks.
+received. With NPMSPEED(FAST), messages that are not persistent are outside this unit of work. They are available at once, but can
+be lost if the channel breaks.
 
 If a queue is full or inhibited, the channel retries the put (MRRTY, MRTMR). If the put still fails, or the queue does not exist,
 the message goes to the dead-letter queue with an MQDLH, or is discarded if its Report has MQRO_DISCARD_MSG. The receiving end
 also makes an exception report if the message asks for it. Without a dead-letter queue, the receiving end refuses the batch, and
-the channel cannot continue. If a message arrives when its instance is put inhibited or gone, it goes to another instance, except
-if there is none or MQOPEN has bound the message. In this way a group can be split in spite of MQOO_BIND_ON_GROUP.
+the channel cannot continue. If the queue's instance here is put inhibited or gone, a message that arrives goes to another
+instance, except if there is none or MQOPEN has bound the message. So a group can be split in spite of MQOO_BIND_ON_GROUP.
 
 Source: IBM MQ, "What happens when a message cannot be delivered?", "Dead-letter queues", "MQOPEN and clusters" (its note),
 "Example of a cluster with more than one instance of a queue", "Channel message sequence numbering", "Nonpersistent message speed
-(NPMSPEED)". Unverified: a group's message goes to another instance at once, without a retry.
+(NPMSPEED)". Unverified: a message of a group goes to another instance at once, without a retry.
 
-``sender.py`` has the sending end, ``serve/server.py`` the frames.
+``sender.py`` has the sending end. ``serve/server.py`` reads and writes the frames.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _GONE = frozenset({mq.MQRC_PUT_INHIBITED, mq.MQRC_UNKNOWN_OBJECT_NAME, mq.MQRC_U
 
 
 class Receiver:
-    """The receiving end of this queue manager's channels. The server's threads call it, one for each sending end."""
+    """The receiving end of this queue manager's channels. The server calls it, with a thread for each sending end."""
 
     def __init__(self, q_mgr: QueueManager, cluster: Surroundings) -> None:
         self._q_mgr = q_mgr
@@ -88,7 +88,7 @@ class Receiver:
         return self._q_mgr.store.channel(command["channel"], command["sender"])
 
     def _receive(self, batch: Iterable[Transmitted], state: ChannelState) -> None:
-        """Deliver a batch; raise Failed or sqlite3.Error if no message of its unit of work was delivered."""
+        """Deliver a batch. After Failed or sqlite3.Error, no message of the unit of work has been delivered."""
         held: list[Message] = []
         fast = self._cluster.settings.npmspeed == "FAST"
         try:
@@ -125,7 +125,7 @@ class Receiver:
                 message.queue.make_available((message,))
 
     def _delivered(self, item: Transmitted) -> list[Message]:
-        """Make an arriving message and its reports, count them in their queues, and return them. Raises Failed."""
+        """Make the message that arrives and its reports, count them on their queues, and return them. Raises Failed."""
         settings = self._cluster.settings
         for attempt in range(settings.mrrty + 1):
             try:
@@ -164,11 +164,11 @@ class Receiver:
         return local_target(self._q_mgr.catalogue, self._q_mgr.name, name)
 
     def _stays(self, bound: Bound) -> bool:
-        """Whether a message with this binding must stay at its instance."""
+        """Return whether a message with this binding must stay at its instance."""
         return bound is Bound.ON_OPEN or (bound is Bound.ON_GROUP and self._q_mgr.readings[GROUP_STAYS])
 
     def _elsewhere(self, item: Transmitted) -> list[Message]:
-        """Return the message in its form for another instance of its queue, or an empty list if no instance takes it."""
+        """Return the message as it is forwarded to another instance of the queue, or an empty list if no instance takes it."""
         try:
             q_mgr_name = self._cluster.choose(item.queue_name, arrived=True, without=self._q_mgr.name)
         except Failed:
@@ -180,7 +180,7 @@ class Receiver:
         return [placed(self._q_mgr, target, md, item.data, item.properties, bound=item.bound)]
 
     def _undelivered(self, item: Transmitted, reason: int) -> list[Message]:
-        """Return the message for the dead-letter queue, if it is not discarded, and the report about it."""
+        """Return the dead-letter queue's message (if not discarded) and the exception report (if requested). Raises Failed."""
         about = MessageDescriptor(item.md.pack(2))
         made = reports.report_on_exception(self._q_mgr, about, item.data, item.properties, reason)
         if about.report & mq.MQRO_DISCARD_MSG:

@@ -1,13 +1,13 @@
 """The sending end of a channel: a transmission queue, and the thread that moves its messages to another queue manager.
 
-The channel sends messages in batches. Before it sends a batch, the store gets the batch's number and messages. From then until
-the answer, the batch is in doubt. The receiving end stores the number of the last batch that it committed. When the two ends
-connect again, this number shows whether a batch in doubt was received, whichever end has failed. If the batch was received, its
-messages are deleted here. If not, they become available and are sent again. So persistent messages arrive exactly once.
+The channel sends messages in batches. Before the channel sends a batch, it stores the batch's number and messages. From then
+until the answer, the batch is in doubt. The receiving end stores the number of the last batch that it has committed. When the two
+ends connect again after a failure of either end, this number shows whether the batch in doubt was received. If so, its messages
+are deleted here. If not, they become available and are sent again. So persistent messages arrive exactly once.
 
 A channel is INACTIVE without a connection and RUNNING with a connection. It is RETRYING while the partner cannot be reached or
-refuses a batch, and STOPPED from ``stop`` to ``start``. While it is RETRYING or STOPPED, messages without a fixed binding go to
-another instance of their queue, and all other messages wait here. A batch in doubt always waits.
+refuses a batch, and STOPPED after ``stop`` until ``start``. While it is RETRYING or STOPPED, messages without a fixed binding go
+to another instance of their queue, and all other messages wait here. A batch in doubt always waits.
 
 Tests can slow down a channel, shuffle the messages that it sends, and cut its connection while a batch is in doubt.
 
@@ -45,7 +45,7 @@ _UNAVAILABLE = (ChannelStatus.RETRYING, ChannelStatus.STOPPED)
 
 
 class ChannelError(Exception):
-    """The partner cannot be reached, is gone, or refuses; the message explains why."""
+    """The partner cannot be reached, is gone, or refuses a command. The message explains why."""
 
 
 @dataclass(slots=True)
@@ -53,10 +53,10 @@ class Misconduct:
     """Deliberate faults of a channel, for tests.
 
     Attributes:
-        delay_s: seconds that the channel waits before each batch.
-        shuffle: random numbers, with which the messages of each batch are shuffled; None keeps their order.
-        cut: whether the connection breaks ``before`` or ``after`` the partner receives the next batch, which is then in doubt; ""
-            for no cut.
+        delay_s: the number of seconds that the channel waits before each batch.
+        shuffle: a random generator that shuffles the messages of each batch, or None to keep their order.
+        cut: "before" or "after" if the connection breaks before or after the partner receives the next batch, which is then in
+            doubt; "" if it does not break.
         stops_when_cut: whether the channel becomes STOPPED after the cut. The batch stays in doubt until the channel is started.
     """
 
@@ -97,7 +97,7 @@ class _Link:
         return answer
 
     def is_alive(self) -> bool:
-        """Whether the partner answers. As with batch heartbeats, this is checked before a batch is in doubt."""
+        """Return whether the connection is still open. As with batch heartbeats, this is checked before a batch is in doubt."""
         try:
             return bool(self.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
         except BlockingIOError:
@@ -139,7 +139,7 @@ class SenderChannel:
         queue.on_arrival = self._woken.set
 
     def _restore_doubt(self) -> None:
-        """Remove from the transmission queue the messages of a batch that was in doubt when the queue manager ended."""
+        """Remove a batch's messages from the transmission queue if the batch was in doubt when the queue manager ended."""
         positions = set(self._state.in_doubt)
         self._in_doubt = [message for message in self.queue.available.values() if message.position in positions]
         for message in self._in_doubt:
@@ -158,7 +158,7 @@ class SenderChannel:
         self._thread.start()
 
     def close(self) -> None:
-        """End the channel at once, even during a batch. Callers set ``Surroundings.ending`` before."""
+        """End the channel at once, even during a batch. Callers must set ``Surroundings.ending`` first."""
         link = self._link
         if link is not None:
             link.close()
@@ -207,7 +207,7 @@ class SenderChannel:
         self._drop_link()
 
     def _step(self) -> None:
-        """Do the channel's next step, or wait until there is a next step."""
+        """Do the channel's next piece of work, or wait until there is work."""
         if self._stop_wanted:
             self._drop_link()
             self._set(ChannelStatus.STOPPED)
@@ -258,7 +258,7 @@ class SenderChannel:
             return any(is_transmission(message) for message in self.queue.available.values())
 
     def _connected(self) -> _Link:
-        """Return a connection to the partner. Raises ChannelError. A new connection first resolves a batch in doubt."""
+        """Return a connection to the partner. If the connection is new, resolve a batch in doubt. Raises ChannelError."""
         if self._link is not None and self._link.is_alive():
             return self._link
         self._drop_link()
@@ -337,7 +337,7 @@ class SenderChannel:
         raise ChannelError("cut deliberately, with a batch in doubt")
 
     def _resolve(self, *, received: bool, last: int) -> None:
-        """Resolve the batch in doubt with the partner's answer: whether it was received, and the number of the last batch."""
+        """Resolve the batch in doubt. The partner has answered whether it was received, and which was the ``last`` batch."""
         state = ChannelState(self.name, self.partner, last)
         if state != self._state:
             self._note(state, self._in_doubt if received else ())
@@ -358,7 +358,7 @@ class SenderChannel:
         self._state = state
 
     def _forget(self, messages: list[Message]) -> None:
-        """Subtract messages that were sent from the queue's counts, under the lock."""
+        """Update the queue's counts after messages were sent. The caller holds the lock."""
         self.queue.held -= len(messages)
         self.queue.uncount(0, len(messages))
         self.queue.dequeued += len(messages)
@@ -366,7 +366,7 @@ class SenderChannel:
     # --- while the partner cannot be reached
 
     def _reallocate(self) -> None:
-        """Move messages without a fixed binding to an instance that can be reached."""
+        """If a message's binding is not fixed, move the message to an instance that can be reached."""
         with self._q_mgr.lock:
             loose = [each for each in self.queue.available.values() if bound(each) is Bound.NOT_FIXED]
             for message in filter(is_transmission, loose):

@@ -21,11 +21,11 @@ class ChannelStatus(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChannelSettings:
-    """The attributes of all channels of a cluster, with their MQSC names if MQSC has them.
+    """The attributes of all channels of a cluster. Attributes that MQSC also has are named as in MQSC.
 
-    A batch has at most ``batchsz`` messages or ``batchlim`` kilobytes. If a queue refuses a message, the receiving end retries
-    ``mrrty`` times, ``mrtmr`` milliseconds apart. ``npmspeed`` is FAST or NORMAL. A channel that cannot reach its partner
-    retries after ``retry_s`` seconds.
+    ``batchsz`` (messages) and ``batchlim`` (kilobytes) limit the size of a batch. If a queue refuses a message, ``mrrty`` is the
+    number of retries, and ``mrtmr`` is the number of milliseconds between retries. ``npmspeed`` is FAST or NORMAL. ``retry_s``
+    is the number of seconds after which a channel tries again to reach its partner.
     """
 
     batchsz: int = 50
@@ -37,7 +37,7 @@ class ChannelSettings:
 
 
 class Partner(Protocol):
-    """The address of the receiving end of a channel, and the token for its channel verb."""
+    """The address of the receiving end of a channel, and the token that its channel verb requires."""
 
     @property
     def host(self) -> str: ...
@@ -56,7 +56,7 @@ class Surroundings(Protocol):
     def ending(self) -> threading.Event: ...
 
     def partner(self, q_mgr_name: str) -> Partner | None:
-        """Return the address of a queue manager, or None if it is not known yet."""
+        """Return the address of a queue manager, or None if the address is not known yet."""
 
     def choose(
         self, queue_name: str, *, arrived: bool = False, without: str = "", better_than: ChannelStatus | None = None

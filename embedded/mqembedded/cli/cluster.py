@@ -52,7 +52,7 @@ def serve_all(
 
 
 def _has_come(to_stop: queue.SimpleQueue[None]) -> bool:
-    """Wait for a moment, and return whether it is time to stop."""
+    """Wait for a moment, and return whether a signal to stop has come."""
     try:
         to_stop.get(timeout=_WATCH_S)
     except queue.Empty:

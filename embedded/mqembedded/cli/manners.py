@@ -1,4 +1,4 @@
-"""What the commands share: options, passwords, messages and exit codes."""
+"""Options, passwords, messages and exit codes that the commands share."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ data_option = click.option(
 
 
 class ExitCode(IntEnum):
-    """How a command ended. The help of each command lists its codes."""
+    """The exit code of a command. The help of each command lists the codes that it uses."""
 
     DONE = 0
     FAILED = 1
@@ -56,12 +56,12 @@ class Commands(click.Group):
 
 
 def complain(message: str) -> None:
-    """Print an error to standard error. Names and reasons in it can come from other users or programs."""
+    """Print an error to standard error, with ``?`` for control characters, because names in the error can come from others."""
     click.echo(f"mqembedded: {printable(message)}", err=True)
 
 
 def in_words(error: OSError) -> str:
-    """Return a text with the file and the error, but without the error's number."""
+    """Return a text that names the file and the error, without the error number."""
     named = error.filename is not None and error.strerror
     return f"{error.filename}: {error.strerror}" if named else error.strerror or str(error)
 
@@ -77,8 +77,8 @@ def log(verbose: bool) -> None:
 def one_message(code: int = ExitCode.FAILED, *, about: str = "") -> Iterator[None]:
     """If the block raises, end the command with a message and an exit code instead of a traceback.
 
-    This is for errors that a user can correct: a file that cannot be read, and errors of this package, which explain what to do.
-    Any other exception is a bug, and keeps its traceback. ``about`` is the beginning of the message.
+    This is for errors that a user can correct: OSError, and errors of this package, whose messages explain what to do. Any other
+    exception is a bug, and keeps its traceback. ``about`` is the beginning of the message.
     """
     try:
         yield
@@ -102,7 +102,7 @@ def host_and_port(value: str) -> tuple[str, int]:
 
 
 def passwords(variables: Sequence[str], file: Path | None) -> dict[str, str]:
-    """Return passwords by user name, from NAME:VARIABLE texts and from the NAME:PASSWORD lines of a file.
+    """Return passwords by user name, from environment variables (NAME:VARIABLE) and a file with lines NAME:PASSWORD.
 
     Passwords are never arguments, because every user of the machine can read a command line.
     """

@@ -1,8 +1,8 @@
 """The ``ClusterView`` of a queue manager that is in a cluster.
 
 Each queue manager of a cluster is a process of its own and has a ``Cluster``. The queue manager's verbs use it to find the
-instances of a cluster queue, and the way to them. ``members.py`` has the members and chooses an instance, ``routing.py`` resolves
-names, ``channels/`` has both ends of a channel.
+instances of a cluster queue, and the ways to these instances. ``members.py`` has the members and chooses an instance,
+``routing.py`` resolves names, ``channels/`` has both ends of a channel.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Cluster:
         )
 
     def _changed(self) -> None:
-        """Publish to the other members which cluster queues this one hosts, and start channels for new transmission queues."""
+        """Publish this member's cluster queues to the other members, and start channels for new transmission queues."""
         self._members.start_senders()
         assert self._address is not None
         hosted = tuple(

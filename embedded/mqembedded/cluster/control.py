@@ -13,9 +13,9 @@ from mqembedded.queue_manager import QueueManager
 def perform(
     q_mgr: QueueManager, channels: Mapping[str, SenderChannel], action: str, to: str, **how: Any
 ) -> dict[str, Any]:
-    """Carry out a command, and return its answer, which has an ``error`` if there is no such channel.
+    """Carry out a command, and return its answer. The answer has an ``error`` if there is no such channel or command.
 
-    ``to`` is the queue manager of a cluster channel, or the transmission queue of a sender channel.
+    ``to`` names the queue manager that a cluster channel leads to, or the transmission queue of a sender channel.
     """
     if action == "status":
         with q_mgr.lock:

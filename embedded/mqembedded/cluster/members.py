@@ -1,7 +1,7 @@
 """The members of the cluster as this queue manager sees them: their queues, the channels to them, and the choice of an instance.
 
-A queue manager is in one cluster only. It has a channel to each other member, with a transmission queue of its own, as with
-DEFCLXQ(CHANNEL). A transmission queue outside the cluster has a sender channel if its TRIGDATA names the channel: ``QM1.QM2``
+A queue manager is in one cluster only. It has a channel to each other member. Each channel has its own transmission queue, as
+with DEFCLXQ(CHANNEL). Any other transmission queue has a sender channel if its TRIGDATA names the channel. Channel ``QM1.QM2``
 leads from QM1 to QM2. Callers hold the queue manager's lock. ``workload.py`` has the algorithm, ``routing.py`` resolves names.
 """
 
@@ -95,7 +95,7 @@ class Members:
         return [member for member in found if member is not None]
 
     def partner(self, q_mgr_name: str) -> Member | None:
-        """Return the address of a member, or None if it is not known yet."""
+        """Return the address of a member, or None if the address is not known yet."""
         return self.repository.member(q_mgr_name)
 
     @property
@@ -114,7 +114,7 @@ class Members:
             queue_name: the cluster queue.
             arrived: whether the message came over a cluster channel.
             without: a queue manager that must not be chosen.
-            better_than: a channel status. Only an instance whose channel has a better status is chosen.
+            better_than: a channel status, or None. An instance is chosen only if its channel has a better status.
 
         Raises:
             Failed: MQRC_NO_DESTINATIONS_AVAILABLE, MQRC_CLUSTER_PUT_INHIBITED.
@@ -141,7 +141,7 @@ class Members:
         )
 
     def _uses_local_only(self, queue_name: str) -> bool:
-        """Whether CLWLUSEQ, of a local instance or else of the queue manager, keeps messages on this queue manager."""
+        """Return whether CLWLUSEQ keeps messages here. A local instance's CLWLUSEQ has precedence over the queue manager's."""
         local = self._q_mgr.catalogue.get(queue_name)
         use = mq.MQCLWL_USEQ_AS_Q_MGR if local is None else local.values.get(mq.MQIA_CLWL_USEQ, mq.MQCLWL_USEQ_AS_Q_MGR)
         if use == mq.MQCLWL_USEQ_AS_Q_MGR:

@@ -1,8 +1,8 @@
 """The repository of a cluster: the cluster queues and the address of each queue manager.
 
 Every member writes a file to a shared directory, and reads the other members' files when it chooses a destination. So each member
-is a full repository, and all members know a new definition at once. The file of a member that ends stays. So the cluster still
-knows the queues of a member that is down, as in IBM MQ. ``workload.py`` chooses an instance.
+is a full repository, and all members know a new definition at once. A file stays when its member ends. So the cluster still knows
+the queues of a member that is down, as in IBM MQ. ``workload.py`` chooses an instance.
 
 A member always replaces its file as a whole, with a new modification time. So the directory entry shows whether the file has
 changed since it was read. Only the file's owner can read it, because it contains the token for the member's channel and control

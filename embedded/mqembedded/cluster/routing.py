@@ -1,10 +1,10 @@
 """Name resolution for MQOPEN in a cluster: from the names in an MQOD to a cluster queue with its instances.
 
-``messages/route.py`` makes the choice for each message. ``remote_queues.py`` resolves remote queues and names of queue managers.
+``messages/route.py`` chooses an instance for each message. ``remote_queues.py`` resolves remote queues and queue manager names.
 
 Source: IBM MQ, "Name resolution", "MQOPEN and clusters", "MQOPEN option for cluster queue", "Logical and physical ordering"
 (MQOO_BIND_ON_GROUP), reason codes 2085, 2189, 2268, 2270. Unverified: without a local instance, the attributes come from the
-first instance by queue manager name; a cluster queue opened with MQOO_BIND_ON_GROUP has no ResolvedQMgrName yet; 2268 from MQPUT.
+first instance by queue manager name; with MQOO_BIND_ON_GROUP, MQOPEN returns no ResolvedQMgrName; MQPUT returns 2268.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NEEDS_LOCAL = INPUT | mq.MQOO_BROWSE | mq.MQOO_SET
 
 
 def route_of(q_mgr: QueueManager, members: Members, name: str, q_mgr_name: str, options: int) -> Route | None:
-    """Return the route to the queue that an MQOPEN names; None if only this queue manager has the queue.
+    """Return the route to the queue that an MQOPEN names; None if the queue is only on this queue manager.
 
     ``q_mgr_name`` is blank or means this queue manager. ``name`` must not lead to a remote queue.
 
@@ -61,7 +61,7 @@ def _base_route(
     options: int,
     alias: Definition | None,
 ) -> Route | None:
-    """Return the route for a name from an MQOD or an alias, which is a local queue's name or is unknown here."""
+    """Return the route to ``found``: a local queue, or a name from an MQOD or an alias that is unknown here."""
     local = found if isinstance(found, Queue) else None
     name = local.name if local is not None else str(found)
     if q_mgr_name or (local is not None and local.values[mq.MQCA_CLUSTER_NAME] != members.cluster_name):

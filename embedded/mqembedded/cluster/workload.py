@@ -1,8 +1,8 @@
 """The cluster workload management algorithm, which chooses an instance of a cluster queue for a message.
 
 Source: IBM MQ, "The cluster workload management algorithm" (comments below name its numbered steps), "CLWLUSEQ queue attribute",
-"CLWLRANK queue attribute", "CLWLPRTY queue attribute". Steps for several clusters, topics, suspended queue managers, and ranks,
-priorities and weights of channels are not implemented. Unverified: unused instances are chosen in order of their names.
+"CLWLRANK queue attribute", "CLWLPRTY queue attribute". The steps for several clusters, topics, suspended queue managers, and the
+ranks, priorities and weights of channels are not implemented. Unverified: unused instances are ordered by name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Destination:
     last_chosen: int
 
     def is_better_than(self, status: ChannelStatus) -> bool:
-        """Whether the channel to this instance has a better status than ``status``."""
+        """Return whether the channel to this instance has a better status than ``status``."""
         return _PREFERENCE[self.status] < _PREFERENCE[status]
 
 

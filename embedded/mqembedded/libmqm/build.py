@@ -6,9 +6,9 @@ the wheel's library was compiled from other sources, this module compiles the li
 The result is a directory with the layout of IBM's client. So the unmodified pymqi builds with it (``MQ_FILE_PATH=<directory>
 pip install pymqi``), and IBM's ibmmq runs with it::
 
-    inc/cmqc.h cmqxc.h cmqcfc.h cmqbc.h                 what the two bindings need to compile, no SDK
+    inc/cmqc.h cmqxc.h cmqcfc.h cmqbc.h                 the headers for both bindings, so no SDK is needed
     lib64/libmqic_r.so                                  the code
-    lib64/libmqm_r.so libmqic.so libmqm.so              jumps to the verbs of libmqic_r, because a copy of the code would have
+    lib64/libmqm_r.so libmqic.so libmqm.so              a jump to libmqic_r for each verb, because copied code would have
                                                         its own table of connections; only MQCONN and MQCONNX differ, in
                                                         libmqm_r and libmqm (connecting.c)
 
@@ -122,7 +122,7 @@ def load(directory: Path) -> None:
     """Load the library into this process, for bindings that are imported later.
 
     The loader finds a loaded library by its name, so the bindings need no ``LD_LIBRARY_PATH``. Each binding calls the library
-    that it is linked with. With RTLD_GLOBAL, both bindings would call the library that was loaded first.
+    that it is linked with, because RTLD_GLOBAL is not set. Otherwise, both would call the library that was loaded first.
     """
     for name in (CLIENT_LIBRARY, SERVER_LIBRARY):
         ctypes.CDLL(str(directory / "lib64" / name))
@@ -267,7 +267,7 @@ def _length_function(name: str, lengths: dict[int, int]) -> str:
 
 
 def _answered_structures() -> set[str]:
-    """Return the names of the structures in replies."""
+    """Return the names of the structures that replies contain."""
     return {field.name for verb in VERBS for field in verb.reply if field.name in STRUCTURE_FIELDS}
 
 

@@ -1,18 +1,18 @@
-"""The PCF commands by number, each with its parameters and its function.
+"""The PCF commands by number, each with the parameters that it takes and the function that carries it out.
 
-A command is a function of the queue manager and a request. It returns the parameters of each response, or raises ``PCFError`` or
-``CatalogueError``. ``admin/command_server.py`` calls the commands, under the queue manager's lock.
+The function takes the queue manager and a request. It returns the parameters of each response, or raises ``PCFError`` or
+``CatalogueError``. ``admin/command_server.py`` calls the functions, and holds the queue manager's lock.
 
     request.py          parameters, generic names, filters, responses
     queues.py           create, change, copy, delete, clear, inquire, statistics of queues
-    status.py           the status of queues and their handles, connections
+    status.py           the status of queues, handles, connections and channels
     objects.py          namelists, processes, channels, authentication information
     topics.py           topic objects, the status of topics, retained publications
     subscriptions.py    subscriptions and their status
     clusters.py         cluster queues and the queue managers of the cluster
     queue_manager.py    the queue manager itself
-    escape.py           MQSC in PCF; display.py, its DISPLAY commands
-    authority.py        authority records; permission.py, the authorities that commands need
+    escape.py           MQSC commands in PCF; display.py has the DISPLAY commands
+    authority.py        authority records; permission.py has the authorities that commands need
 """
 
 from __future__ import annotations

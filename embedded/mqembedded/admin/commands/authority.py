@@ -1,8 +1,8 @@
-"""Commands for authority records, and for channel authentication records, which are stored but not enforced.
+"""Commands for authority records and channel authentication records. The channel records are stored but not enforced.
 
 Source: IBM MQ, "Set Authority Record", "Delete Authority Record", "Inquire Authority Records", "DISPLAY AUTHREC", "Set Channel
-Authentication Record". An inquiry uses only the choice of names from MQIACF_AUTH_OPTIONS: the records with exactly this profile
-name, or, with MQAUTHOPT_NAME_ALL_MATCHING, all records whose profile matches an object.
+Authentication Record". Of MQIACF_AUTH_OPTIONS, an inquiry uses only the choice of names: it returns the records with exactly the
+given profile name, or, with MQAUTHOPT_NAME_ALL_MATCHING, all records whose profile matches the object of this name.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def inquire_auth_recs(q_mgr: QueueManager, request: Request) -> list[Row]:
 def display_authrec(q_mgr: QueueManager, command: Command) -> list[str]:
     """Carry out DISPLAY AUTHREC, and return a text for each record. Raises MQSCError.
 
-    MATCH is PROFILE (the default), EXACT, or MEMBERSHIP, which also shows the authorities of a principal's groups.
+    MATCH is PROFILE (the default), EXACT or MEMBERSHIP. MEMBERSHIP also shows the authorities of a principal's groups.
     """
     given = command.parameters
     known = {"PROFILE", "OBJTYPE", "PRINCIPAL", "GROUP", "MATCH", "ALL"}

@@ -1,4 +1,4 @@
-"""Commands for the cluster: inquiries of its queues and its queue managers.
+"""Commands that inquire the queues and the queue managers of the cluster.
 
 Source: IBM MQ, "Inquire Queue" (QType MQQT_CLUSTER), "Inquire Cluster Queue Manager", "DISPLAY QUEUE", "DISPLAY CLUSQMGR". In an
 embedded cluster, every member is a full repository.
@@ -44,7 +44,7 @@ INQUIRE = Shape(text(mq.MQCA_CLUSTER_Q_MGR_NAME), integers(cf.MQIACF_CLUSTER_Q_M
 
 
 def inquire_queues(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """Carry out MQCMD_INQUIRE_Q of type MQQT_CLUSTER, with a response for each instance."""
+    """Carry out MQCMD_INQUIRE_Q of type MQQT_CLUSTER, with a response for each instance of a cluster queue."""
     generic = request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH)
     check_generic(generic)
     wanted = request.selectors(cf.MQIACF_Q_ATTRS)
@@ -70,7 +70,7 @@ def inquire_queues(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def inquire_queue_managers(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """Carry out MQCMD_INQUIRE_CLUSTER_Q_MGR, with a response for each member and the status of the channel to it."""
+    """Carry out MQCMD_INQUIRE_CLUSTER_Q_MGR. Each member's response has the status of the channel to the member."""
     generic = request.text(mq.MQCA_CLUSTER_Q_MGR_NAME, mq.MQ_Q_MGR_NAME_LENGTH)
     check_generic(generic)
     wanted = request.selectors(cf.MQIACF_CLUSTER_Q_MGR_ATTRS)

@@ -1,11 +1,11 @@
 """Carries out MQSC's DISPLAY with the inquire commands of PCF.
 
-A DISPLAY becomes a request for the function of the PCF command. Each response becomes a text in the layout of ``runmqsc``:
-attributes in two columns, and an attribute that is too long on its own line. The message numbers are IBM MQ's, but the sentences
-are not.
+Each DISPLAY becomes a request, which the function of a PCF command carries out. Each response becomes a text in the layout of
+``runmqsc``: attributes are in two columns, but a long attribute has its own line. The message numbers are IBM MQ's. The sentences
+are not IBM's.
 
 Source: IBM MQ, "DISPLAY QUEUE" and the pages of other kinds, "DISPLAY QSTATUS", "Filtering". Unverified: the order of the
-attributes, and UNCOM as YES or NO.
+attributes, and that UNCOM is YES or NO.
 """
 
 from __future__ import annotations
@@ -244,9 +244,9 @@ _NAMELIST = (
 
 @dataclass(frozen=True, slots=True)
 class _Display:
-    """A kind of DISPLAY: message number, kind of object, PCF command, name parameter, attributes.
+    """A kind of DISPLAY, such as DISPLAY QUEUE, with its message number, its PCF command and the attributes that it shows.
 
-    ``choices`` are the keywords that are parameters of the PCF command, not attributes.
+    ``choices`` are the keywords that are not attributes, but parameters of the PCF command.
     """
 
     number: int
@@ -382,7 +382,7 @@ _ONE_TYPE = {"QCLUSTER": mq.MQQT_CLUSTER, **{name: number for number, name in TY
 
 
 def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
-    """Carry out a DISPLAY, and return a text for each object; raise MQSCError, or Failed if the user can see no object."""
+    """Carry out a DISPLAY, and return a text for each object. Raises MQSCError, or Failed if the user can see none of them."""
     if command.kind in _NONE_HERE:
         what = _NONE_HERE[command.kind]
         raise MQSCError(f"AMQ8147E: DISPLAY {command.kind}({command.name}): the embedded queue manager has no {what}")
@@ -449,7 +449,7 @@ def _filter(command: Command, by_keyword: Mapping[str, Attribute], where: str) -
 
 
 def _value(command: Command, attribute: Attribute, text: str) -> int:
-    """Return the number that a keyword or digits mean."""
+    """Return the value of an attribute from a keyword or from digits. Raises MQSCError."""
     if text in attribute.keywords:
         return attribute.keywords[text]
     digits = text.removeprefix("-")
@@ -459,7 +459,7 @@ def _value(command: Command, attribute: Attribute, text: str) -> int:
 
 
 def _name(shown: _Display, row: Row) -> list[str]:
-    """Return an object's name as DISPLAY shows it. A connection identifier has two parts, and its last 8 bytes come first."""
+    """Return an object's name as DISPLAY shows it. A connection has two names: CONN (the last 8 bytes), then EXTCONN."""
     found = next(parameter.value for parameter in row if parameter.identifier == shown.name)
     if isinstance(found, bytes):
         return [f"CONN({found[16:].hex().upper()})", f"EXTCONN({found[:16].hex().upper()})"]
@@ -467,7 +467,7 @@ def _name(shown: _Display, row: Row) -> list[str]:
 
 
 def _text_of(shown: _Display, name: list[str], row: Row, wanted: set[int]) -> str:
-    """Return a response as text."""
+    """Return a response as the text that DISPLAY prints."""
     values = {parameter.identifier: parameter.value for parameter in row}
     items = name + [
         _in_words(attribute, values[attribute.selector])

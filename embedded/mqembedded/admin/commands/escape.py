@@ -68,5 +68,5 @@ class EscapeFailed(PCFError):
 
 
 def escape_text(said: str) -> Row:
-    """Return the parameters of a response to Escape with this text."""
+    """Return the parameters of an Escape response that has this text."""
     return [pcf.integer(cf.MQIACF_ESCAPE_TYPE, cf.MQET_MQSC), pcf.string(cf.MQCACF_ESCAPE_TEXT, said)]

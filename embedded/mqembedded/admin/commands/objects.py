@@ -1,7 +1,7 @@
 """Commands for objects other than queues: namelists, processes, channels, authentication information.
 
-Source: IBM MQ, "Change, Copy, and Create Namelist", the pages for channels, "Inquire Authentication Information Object". MQSC
-defines processes. Channels have only type SVRCONN, authentication information only type IDPWOS.
+Source: IBM MQ, "Change, Copy, and Create Namelist", the pages for channels, "Inquire Authentication Information Object". Only
+MQSC can define processes. The only type of channels is SVRCONN. The only type of authentication information is IDPWOS.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ def _channel_type(request: Request, *more: int) -> None:
 
 
 def _chosen(q_mgr: QueueManager, request: Request, kind: Kind, identifier: int) -> Iterator[tuple[str, ObjectValues]]:
-    """Yield the objects with a name, or all objects that a generic name matches."""
+    """Yield the name and the attributes of each object that the request's name, which can be generic, matches."""
     generic = request.text(identifier, mq.MQ_OBJECT_NAME_LENGTH)
     check_generic(generic)
     for name, found in sorted(q_mgr.catalogue.objects.of(kind).items()):

@@ -1,11 +1,11 @@
 """The authorities that commands need.
 
 A command's user is UserIdentifier of the command message (IBM MQ, "Authority checking for PCF commands"). Every command needs DSP
-for the queue manager. An inquiry leaves out the objects that the user is not allowed to see. To create an object, the user needs
-CRT for the queue manager; to replace an object, CHG for the object. LIKE and copying need DSP for the other object (from memory
-of the notes in the topics below). The user who creates an object gets all authorities for it (unverified). Also unverified: CHG
-for the queue manager is needed for subscriptions and channel authentication records; an inquiry gets 2035 if the user is allowed
-to see none of the objects.
+for the queue manager. An inquiry leaves out the objects that the user is not allowed to see. A command that creates an object
+needs CRT for the queue manager. A command that replaces an object needs CHG for the object. LIKE and copying need DSP for the
+object that is copied (from memory of the notes in the topics below). Unverified: the user who creates an object gets all
+authorities for it; commands for subscriptions and channel authentication records need CHG for the queue manager; an inquiry ends
+with 2035 if the user is not allowed to see any of the objects.
 
 Source: IBM MQ, "Authorizations for PCF commands", "Authorizations for MQSC commands in escape PCFs".
 """
@@ -34,7 +34,7 @@ _OF_Q_MGR = frozenset({"CLUSTER", "SUB", "CHLAUTH", "AUTHREC", "SECURITY", "CONN
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """An object type in PCF: the parameters for its name and for the name to copy from, and a test that an object exists."""
+    """An object type, with the PCF parameters for an object's name and for the name to copy from, and a test for existence."""
 
     object_type: str
     name: int
@@ -131,7 +131,7 @@ _DISPLAYS: Mapping[str, tuple[str, int]] = {
 
 
 def check(q_mgr: QueueManager, command: int, request: Request) -> Created | None:
-    """Return the object that a PCF command will create, or None. Raises Failed with MQRC_NOT_AUTHORIZED."""
+    """Check the authority for a PCF command (MQRC_NOT_AUTHORIZED); return the object that the command will create, or None."""
     user = request.user
     q_mgr.require(user, "QMGR", "", _DSP)
     if command in _CHANGES_Q_MGR:
@@ -161,7 +161,7 @@ def _check_creation(q_mgr: QueueManager, user: str, kind: _Kind, name: str, like
 
 
 def visible(q_mgr: QueueManager, command: int, request: Request, rows: list[Row]) -> list[Row]:
-    """Return an inquiry's responses that the user is allowed to see; raise Failed with MQRC_NOT_AUTHORIZED if there are none."""
+    """Return the responses that the user is allowed to see; raise Failed with MQRC_NOT_AUTHORIZED if all of them are hidden."""
     kind = _INQUIRES.get(command)
     return rows if kind is None else _visible(q_mgr, request.user, kind.object_type, kind.name, rows)
 
@@ -186,7 +186,7 @@ def _text(request: Request, identifier: int) -> str:
 
 
 def check_mqsc(q_mgr: QueueManager, user: str, command: Command) -> Created | None:
-    """Return the object that an MQSC command will create, or None. Raises Failed with MQRC_NOT_AUTHORIZED."""
+    """Check the authority for an MQSC command (MQRC_NOT_AUTHORIZED); return the object that the command will create, or None."""
     if command.verb in ("DISPLAY", "PING"):
         return None
     if command.kind == "QMGR" or command.kind in _OF_Q_MGR:

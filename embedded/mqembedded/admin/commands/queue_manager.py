@@ -25,7 +25,7 @@ STATUS = Shape((), integers(cf.MQIACF_Q_MGR_STATUS_ATTRS))
 
 
 def ping(_q_mgr: QueueManager, _request: Request) -> list[Row]:
-    """Carry out MQCMD_PING_Q_MGR. An empty response shows that the queue manager answers."""
+    """Carry out MQCMD_PING_Q_MGR: return an empty response, which shows that the queue manager answers."""
     return []
 
 

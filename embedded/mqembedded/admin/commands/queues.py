@@ -108,7 +108,7 @@ def clear(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def inquire(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """Carry out MQCMD_INQUIRE_Q. The responses always have the filter's attribute."""
+    """Carry out MQCMD_INQUIRE_Q. The responses also have the attribute that a filter names."""
     if request.parameters.get(mq.MQIA_Q_TYPE, _ANY_TYPE).value == mq.MQQT_CLUSTER:
         return clusters.inquire_queues(q_mgr, request)
     wanted = request.selectors(cf.MQIACF_Q_ATTRS)
@@ -138,7 +138,7 @@ def names(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def reset_statistics(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """Carry out MQCMD_RESET_Q_STATS: return the statistics of local queues since the last reset, and reset them."""
+    """Carry out MQCMD_RESET_Q_STATS: return and reset the statistics that local queues have collected since the last reset."""
     generic = request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH)
     check_generic(generic)
     rows = []
@@ -186,7 +186,7 @@ def _type(request: Request) -> int:
 
 
 def _values(q_mgr: QueueManager, request: Request, kind: int) -> dict[int, Value]:
-    """Return the attributes to set; raise PCFError if queues of this type do not have one of the attributes."""
+    """Return the attributes to set; raise PCFError for an attribute that queues of this type do not have."""
     values: dict[int, Value] = {}
     for identifier, parameter in request.parameters.items():
         attribute = BY_SELECTOR.get(identifier)

@@ -1,7 +1,7 @@
-"""What all PCF commands share: they check their parameters, choose objects, and build responses.
+"""Functions that PCF commands share: they check parameters, choose objects, and build responses.
 
-A ``Shape`` describes the parameters that a command takes. A ``Request`` has the parameters of one command that fits the shape.
-Required parameters come first and in order, as on IBM MQ for Multiplatforms (IBM MQ, "How the definitions are shown").
+A ``Shape`` describes the parameters that a command takes. A ``Request`` has the parameters of a command message after the check.
+Required parameters come first and in a fixed order, as on Multiplatforms (IBM MQ, "How the definitions are shown").
 """
 
 from __future__ import annotations
@@ -54,32 +54,32 @@ _COMPARE: Mapping[int, Callable[[Any, Any], bool]] = {
 
 
 def integer(*identifiers: int) -> tuple[Slot, ...]:
-    """Return slots for MQCFIN parameters."""
+    """Return a slot (structure type MQCFIN, identifier) for each of these parameters."""
     return tuple((cf.MQCFT_INTEGER, identifier) for identifier in identifiers)
 
 
 def integers(*identifiers: int) -> tuple[Slot, ...]:
-    """Return slots for MQCFIL parameters."""
+    """Return a slot (structure type MQCFIL, identifier) for each of these parameters."""
     return tuple((cf.MQCFT_INTEGER_LIST, identifier) for identifier in identifiers)
 
 
 def text(*identifiers: int) -> tuple[Slot, ...]:
-    """Return slots for MQCFST parameters."""
+    """Return a slot (structure type MQCFST, identifier) for each of these parameters."""
     return tuple((cf.MQCFT_STRING, identifier) for identifier in identifiers)
 
 
 def texts(*identifiers: int) -> tuple[Slot, ...]:
-    """Return slots for MQCFSL parameters."""
+    """Return a slot (structure type MQCFSL, identifier) for each of these parameters."""
     return tuple((cf.MQCFT_STRING_LIST, identifier) for identifier in identifiers)
 
 
 def byte_string(*identifiers: int) -> tuple[Slot, ...]:
-    """Return slots for MQCFBS parameters."""
+    """Return a slot (structure type MQCFBS, identifier) for each of these parameters."""
     return tuple((cf.MQCFT_BYTE_STRING, identifier) for identifier in identifiers)
 
 
 def settable(attributes: Iterable[Attribute]) -> tuple[Slot, ...]:
-    """Return slots for attributes that a command can set."""
+    """Return a slot (structure type, identifier) for each attribute that a command can set."""
     every = tuple(attributes)
     return (
         *integer(*(each.selector for each in every if not each.length)),
@@ -96,14 +96,14 @@ def carried(attributes: Iterable[Attribute], values: Mapping[int, Any]) -> dict[
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The parameters that a command takes. ``filters`` is set if it accepts a filter."""
+    """The parameters that a command takes. ``filters`` is true if the command also accepts a filter."""
 
     required: tuple[Slot, ...] = ()
     optional: tuple[Slot, ...] = ()
     filters: bool = False
 
     def check(self, parameters: Sequence[Parameter]) -> Request:
-        """Return the parameters as a request. Raises PCFError."""
+        """Check a command's parameters, and return them as a request. Raises PCFError."""
         chosen = [parameter for parameter in parameters if parameter.type in _FILTERS]
         given = [parameter for parameter in parameters if parameter.type not in _FILTERS]
         if len(given) < len(self.required):
@@ -153,7 +153,7 @@ class Request:
     def integer(
         self, identifier: int, allowed: Iterable[int], default: int = 0, reason: int = cf.MQRCCF_PARM_VALUE_ERROR
     ) -> int:
-        """Return a number parameter, or ``default`` if it is missing; raise PCFError with ``reason`` if it is not allowed."""
+        """Return a number parameter, or ``default`` if it is missing; raise PCFError with ``reason`` if not in ``allowed``."""
         parameter = self.parameters.get(identifier)
         if parameter is None:
             return default
@@ -163,12 +163,12 @@ class Request:
         return parameter.value
 
     def replaces(self) -> bool:
-        """Whether MQIACF_REPLACE asks to replace an existing object."""
+        """Return whether MQIACF_REPLACE asks to replace an existing object."""
         allowed = (cf.MQRP_YES, cf.MQRP_NO)
         return self.integer(cf.MQIACF_REPLACE, allowed, cf.MQRP_NO, cf.MQRCCF_REPLACE_VALUE_ERROR) == cf.MQRP_YES
 
     def values(self, *but: int) -> dict[int, ObjectValue]:
-        """Return the attributes to set, by selector. These are all parameters except ``but``."""
+        """Return the attributes to set, by selector: all parameters except the parameters in ``but``."""
         values: dict[int, ObjectValue] = {}
         for identifier, parameter in self.parameters.items():
             if identifier in but:
@@ -185,7 +185,7 @@ class Request:
         return values
 
     def selectors(self, identifier: int, specials: Iterable[int] = ()) -> frozenset[int] | None:
-        """Return the selectors in a list, or None for all attributes.
+        """Return the selectors in a list parameter, or None for all attributes.
 
         Each selector must exist in the MQI or in PCF, but this method does not check that the object has the attribute.
         """
@@ -203,7 +203,7 @@ class Request:
         return None if cf.MQIACF_ALL in wanted else frozenset(wanted)
 
     def passes(self, values: Mapping[int, object], known: Iterable[int]) -> bool:
-        """Whether the filter accepts an object with these attributes.
+        """Return whether the filter accepts an object with these attributes.
 
         Raises PCFError if the filter's attribute is not among ``known``, the attributes of this kind of object.
         """
@@ -231,7 +231,7 @@ def _compares(value: object, how: int, wanted: object) -> bool:
 
 
 def matches(name: str, generic: str) -> bool:
-    """Whether a name matches a generic name: the name is equal, or begins with the part before the final asterisk."""
+    """Return whether a name equals ``generic``, or begins with the part of ``generic`` before a final asterisk."""
     return name.startswith(generic[:-1]) if generic.endswith("*") else name == generic
 
 

@@ -1,7 +1,7 @@
 """Commands for current activity: the status of queues, open handles, connections, and server-connection channels.
 
 Source: IBM MQ, "Inquire Queue Status", "Inquire Connection", "Inquire Channel Status", with their response topics. A connection's
-process is the application's. (On IBM MQ it is the channel's.)
+process is the process of the application. (On IBM MQ it is the process of the channel.)
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ CHANNEL_STATUS = Shape(text(cf.MQCACH_CHANNEL_NAME), (*integers(cf.MQIACH_CHANNE
 
 
 def queue_status(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """Carry out MQCMD_INQUIRE_Q_STATUS, with a response for each queue, or for each handle that has a queue open."""
+    """Carry out MQCMD_INQUIRE_Q_STATUS, with a response for each queue, or for each open handle of a queue."""
     generic = request.text(mq.MQCA_Q_NAME, mq.MQ_Q_NAME_LENGTH)
     check_generic(generic)
     kind = request.integer(cf.MQIACF_Q_STATUS_TYPE, (cf.MQIACF_Q_STATUS, cf.MQIACF_Q_HANDLE), cf.MQIACF_Q_STATUS)
@@ -182,7 +182,7 @@ def _bytes(value: object) -> bytes:
 
 
 def _status(queue: Queue) -> dict[int, object]:
-    """Return the status of a queue. Dates and times of the last put and get are blank, as without queue monitoring."""
+    """Return the status of a queue. Dates and times of the last put and get are blank, as on IBM MQ without monitoring."""
     return {
         mq.MQIA_CURRENT_Q_DEPTH: queue.depth,
         mq.MQIA_OPEN_INPUT_COUNT: queue.open_input_count,
@@ -198,7 +198,7 @@ def _status(queue: Queue) -> dict[int, object]:
 
 
 def _oldest_age(queue: Queue) -> int:
-    """Return the oldest message's age in seconds, from its PutDate and PutTime, or -1 if it is unknown."""
+    """Return the oldest message's age in seconds, from its PutDate and PutTime, or -1 if the age is unknown."""
     oldest = queue.oldest()
     if oldest is None:
         return 0
@@ -255,7 +255,7 @@ def _unit_of_work(found: Connection) -> dict[int, object]:
 
 
 def _how(handle: Handle) -> dict[int, object]:
-    """Return the open options of a handle, as queue status attributes."""
+    """Return the queue status attributes that describe the open options of a handle."""
     options = handle.options
 
     def yes(option: int) -> int:
