@@ -27,7 +27,7 @@ CLEANUP_GAP_S = 0.05
 
 
 class ReadingError(ValueError):
-    """A reading or a value does not exist. The message lists the readings or values that exist."""
+    """A reading or a value does not exist, or a file of readings is invalid. The message says what is allowed."""
 
 
 @dataclass(frozen=True)

@@ -196,7 +196,7 @@ def test_a_group_may_be_left_by_an_exit_stack(owner, qmgr):
         group = stack.enter_context(producer.group())
         for number in range(len(THIS)):
             group.put(THIS[number])
-        with pytest.raises(errors.GroupUsage, match="the last group has not ended, so what"):
+        with pytest.raises(errors.GroupUsage, match="the last group has not ended, so its"):
             producer.group()
     assert is_whole_group(owner.on_queue(), THIS)
 

@@ -324,14 +324,14 @@ def test_a_resumed_group_with_nothing_more_is_refused_and_stays_resumable(owner)
 def test_a_second_group_before_the_first_one_has_ended_is_refused(owner):
     with owner.producer() as producer, producer.group() as group:
         group.put(b"0")
-        with pytest.raises(errors.GroupUsage, match="the last group has not ended, so what"):
+        with pytest.raises(errors.GroupUsage, match="the last group has not ended, so its"):
             producer.group()
         group.put(b"1")
     assert is_whole_group(owner.on_queue(), [b"0", b"1"])
 
 
 def test_a_producer_that_is_left_before_its_group_has_ended_says_so_and_the_group_can_be_resumed(owner):
-    with pytest.raises(errors.GroupUsage, match="the last group has not ended, so what"), owner.producer() as producer:
+    with pytest.raises(errors.GroupUsage, match="the last group has not ended, so its"), owner.producer() as producer:
         group = producer.group()
         for data in THIS[:5]:
             group.put(data)

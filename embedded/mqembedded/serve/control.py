@@ -70,7 +70,8 @@ class Control:
     def fill_log(self, full: bool = True) -> None:
         """Simulate a full disk, or end the simulation.
 
-        During the simulation, persistent puts outside syncpoint fail with MQRC_STORAGE_MEDIUM_FULL, and MQCMIT backs out.
+        During the simulation, persistent puts outside syncpoint fail with MQRC_STORAGE_MEDIUM_FULL, and MQCMIT backs out units of
+        work with persistent puts.
         """
         self._do("fill_log", full=full)
 
