@@ -103,14 +103,14 @@ class Group(Generic[P]):
         """Return whether the group and the logical message with this number are complete.
 
         Returns:
-            Whether the group is complete; whether the logical message is complete; each Feedback whose segments are all there.
+            Whether the group is complete; whether the logical message is complete; the Feedback values that have all segments.
         """
         segments = self._segmented.get(msg_seq_number)
         complete = frozenset[int]() if segments is None else segments.complete
         return self.is_complete(), msg_seq_number in self._whole or not complete.isdisjoint(_OF_ANY_TYPE), complete
 
     def has_logical_message(self, msg_seq_number: int) -> bool:
-        """Return whether a logical message is complete. A segmented one needs all segments, or reports on all segments."""
+        """Return whether a logical message is complete. A segmented message needs all segments, or reports on all segments."""
         return msg_seq_number in self._whole or any(
             self.has_all_segments(msg_seq_number, feedback) for feedback in _OF_ANY_TYPE
         )

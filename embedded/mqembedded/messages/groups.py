@@ -2,8 +2,8 @@
 
 MQGMO_ALL_MSGS_AVAILABLE needs a whole group; MQGMO_COMPLETE_MSG and MQGMO_ALL_SEGMENTS_AVAILABLE need a whole logical message. A
 ``View`` has the available messages that meet such a condition. The first call that needs a view creates it. From then on the
-queue keeps the view up to date, so that an MQGET never reads past messages that it is not allowed to get. A queue without such
-calls has no views.
+queue keeps the view up to date, so that an MQGET never looks at messages that it is not allowed to get. A queue without
+such calls has no views.
 
 A single group is in ``group.py``. The indexes by identifier are in ``index.py``.
 """
@@ -169,7 +169,7 @@ class Groups(Generic[P]):
         return self._segments(message, _whatever_type(message))
 
     def logical_message(self, message: P) -> list[P]:
-        """Return the segments to join with this message, or an empty list if one is missing. Joined reports have one Feedback."""
+        """Return the segments to join with this message, or [] if one is missing. Joined reports must have the same Feedback."""
         return self._segments(message, message.feedback)
 
     def _segments(self, message: P, feedback: int) -> list[P]:

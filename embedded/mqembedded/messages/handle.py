@@ -40,8 +40,8 @@ class Handle:
 
     ``queue`` is None for objects other than queues; ``object_type`` is the object's type. ``opened_name`` is the name that MQOPEN
     received, which can be an alias. ``opened_values`` are the attributes of the object with that name; MQINQ returns them.
-    ``cursor`` is the key of the message under the browse cursor, or None if no message was browsed. ``logical_cursor`` is the key
-    of the first message in the group under the browse cursor; it is the group's place in logical order.
+    ``cursor`` is the key of the message under the browse cursor, or None if the cursor is before the first message.
+    ``logical_cursor`` is the key of the first item in that message's group. This key is the group's place in logical order.
     ``browsed_in_logical_order`` is set if the last MQGMO_BROWSE_FIRST (or the first MQGMO_BROWSE_NEXT) was in logical order.
     ``default_put_response`` is the value that DEFPRESP had at MQOPEN. ``topic_string`` is a topic's string. ``subscription`` is
     the subscription that MQSUB opened. ``route`` is set if messages can go to another queue manager. ``waits`` is set while an

@@ -22,7 +22,7 @@ GROUP_ID_NEEDED = IN_GROUP | IS_SEGMENT | mq.MQMF_SEGMENTATION_ALLOWED
 
 
 class GroupState(NamedTuple):
-    """A handle's group and segment information for one direction, after the last successful call in it.
+    """A handle's group and segment information for one direction, after the last successful call in this direction.
 
     ``current_group`` and ``current_logical_message`` are set if that call left a group or a logical message unterminated.
     ``length`` is the last segment's length in bytes, so the next segment starts at ``offset + length``. ``destination`` is the

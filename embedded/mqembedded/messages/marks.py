@@ -28,7 +28,7 @@ class Marks:
         self._members.add(handle)
 
     def leave(self, handle: object) -> bool:
-        """Remove a closed handle and its marks. Return whether this also ended marks of the set, which other handles see."""
+        """Remove a closed handle and its marks. Return whether this also ended the marks of the set."""
         for message in list(self._by_handle.get(handle, ())):
             self.unmark(message, handle)
         if handle not in self._members:

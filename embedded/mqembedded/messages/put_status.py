@@ -1,6 +1,6 @@
 """The outcomes of a connection's asynchronous puts, which are kept until MQSTAT returns them.
 
-An asynchronous put always returns MQCC_OK. MQSTAT returns and resets the numbers of these puts, and the first failure, or the
+An asynchronous put always returns MQCC_OK. MQSTAT returns and resets the counts of these puts and the first failure, or the
 first warning if no put has failed (IBM MQ, "MQSTAT" and "MQSTAT on IBM i", usage notes).
 
 ``calls/put_response.py`` decides which puts are asynchronous, and answers them.

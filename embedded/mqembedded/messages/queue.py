@@ -242,7 +242,7 @@ class Queue:
 
     @property
     def depth(self) -> int:
-        """CURDEPTH, which includes uncommitted puts. A reading (``readings.py``) decides about uncommitted gets."""
+        """CURDEPTH, including uncommitted puts. A reading (``readings.py``) decides whether uncommitted gets are included."""
         return self.held if self._depth_counts_gets else self.held - self.uncommitted_gets
 
     @property
@@ -252,7 +252,7 @@ class Queue:
 
     @property
     def in_transit(self) -> int:
-        """The number of messages that unfinished calls outside syncpoint put or get. Such a call can still access the disk."""
+        """The number of messages that unfinished calls outside syncpoint put or get, for example while they write to the disk."""
         return self.held - len(self.available) - self.uncommitted
 
     def oldest(self) -> Message | None:
@@ -274,7 +274,7 @@ class Queue:
             self.highest_depth = depth
 
     def uncount(self, puts: int, gets: int) -> None:
-        """Subtract an ended unit of work's puts and gets from the uncommitted ones. The caller has already updated ``held``.
+        """Subtract an ended unit of work's puts and gets from the uncommitted counts. The caller has already updated ``held``.
 
         Gets that were backed out can raise the depth above its highest value up to now.
         """

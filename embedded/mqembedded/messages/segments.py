@@ -1,7 +1,7 @@
 """The segments of a logical message on a queue, and whether they are complete.
 
-``Chain`` keeps the segments that follow each other without a gap from offset 0. So it takes n steps to
-put, get or reassemble n segments, whether the offsets ascend or descend.
+``Chain`` keeps the segments that follow each other without a gap from offset 0. So it takes n steps to put, get or
+reassemble n segments, whether the offsets ascend or descend.
 
 Reports on segments are segments, too. MQGMO_COMPLETE_MSG joins reports with the same Feedback, but MQGMO_ALL_SEGMENTS_AVAILABLE
 "does not check the type of the report messages present" (IBM MQ, "MQGMO options"). So there is a chain for each Feedback value,

@@ -28,7 +28,7 @@ class UnitOfWork:
     _size: int = 0
 
     def __len__(self) -> int:
-        """The number of messages that count towards MAXUMSGS. A put counts once, even if its message is split into segments."""
+        """Return the number of messages that count for MAXUMSGS. A put counts once, even if it is split into segments."""
         return self._size
 
     def add_put(self, messages: list[Message]) -> None:

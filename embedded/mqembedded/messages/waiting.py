@@ -58,8 +58,8 @@ class Wanted:
 class WaitingCall(Generic[Found]):
     """A call that waits for a message.
 
-    ``look`` returns what it has found, or returns None, or raises an exception. What it has found, or the exception, becomes
-    ``outcome``, and ``wake`` is called. The outcome never changes. ``rank`` orders calls by turn, and by age within a turn.
+    ``look`` returns a result, or None if it finds nothing, or raises an exception. A result or an exception becomes ``outcome``,
+    and ``wake`` is called. The outcome never changes. ``rank`` orders calls by turn, and within a turn the oldest call is first.
     """
 
     __slots__ = ("_look", "_looks", "_wake", "outcome", "rank")
@@ -134,7 +134,7 @@ class WaitingCalls:
                 self.discard(call)
 
     def look_for(self, identifiers: Iterable[Identifier], of_whole: Iterable[Identifier] = ()) -> None:
-        """Let each call look again that could get one of the new messages, in the order of the calls' turns.
+        """Let the calls that could get one of the new messages look again, in the order of their turns.
 
         Args:
             identifiers: the identifiers of the new messages.

@@ -114,7 +114,7 @@ _AS_IT_IS = Presented()
 
 
 def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[bytes, bytes, Presented]:
-    """Remove the properties that are delivered elsewhere from a message. Return descriptor, data, and the properties' place.
+    """Remove from a message the properties that are delivered elsewhere. Return descriptor, data, and where these properties go.
 
     Args:
         md: the message's version 2 descriptor.

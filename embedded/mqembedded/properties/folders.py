@@ -1,6 +1,6 @@
 """Converts message properties to the folders of an MQRFH2, and back. Folders are text in a syntax like XML.
 
-The name or an attribute of a folder shows that it contains properties. Other folders can have any content::
+Most folders can have any content. A folder with properties has a known name, or an attribute as in the second example::
 
     <usr><colour>green</colour><size dt='i4'>42</size></usr>
     <shop content='properties'><basket><id dt='bin.hex'>00FF</id></basket></shop>

@@ -53,7 +53,7 @@ def variable_part(folders: Iterable[str]) -> bytes:
 
 
 def read_variable_part(raw: bytes, order: str = "<", name: str = "utf-8", most: int | None = None) -> list[str]:
-    """Return the folders in a variable part. ``order`` is the byte order of the lengths; ``name`` is a Python codec.
+    """Return the folders in a variable part. ``order`` is the byte order of the lengths; ``name`` is the name of a Python codec.
 
     Raises:
         PropertyError: MQRC_RFH_ERROR; MQRC_RFH_FORMAT_ERROR if bytes are not in the character set, or there are more than
@@ -131,7 +131,7 @@ def _read(data: bytes, at: int, encoding: int, most: int) -> tuple[Header, int]:
 
 
 def check(data: bytes, encoding: int, format_: bytes) -> None:
-    """Check headers as MQPUT does: headers and property folders must be well-formed, and a header has a property folder once.
+    """Check headers and property folders as MQPUT does. A header is not allowed to have the same property folder twice.
 
     Raises:
         PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG if there are more than MOST_PROPERTIES.

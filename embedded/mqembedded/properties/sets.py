@@ -27,7 +27,7 @@ _ROOM = 1 << 16
 class Property:
     """A property: its path, its MQTYPE_* and value, and the fields of its MQPD.
 
-    ``type_string`` is the data type in an MQRFH2, if the value does not have a known type. The value is then the original text.
+    ``type_string`` is a data type from an MQRFH2 that is unknown or does not fit the value. The value is then the original text.
     """
 
     path: Path
@@ -156,7 +156,7 @@ class PropertySet:
     # --- inquiring
 
     def inquire(self, pattern: str, how: int = mq.MQIMPO_INQ_FIRST) -> tuple[int, Property]:
-        """Return the property that a name or wildcard and an MQIMPO_INQ_* option select, after its place for ``move_cursor``.
+        """Return the place and the property that a name or wildcard and the MQIMPO_INQ_* option ``how`` select.
 
         Raises:
             PropertyError: MQRC_PROPERTY_NOT_AVAILABLE, MQRC_PROPERTY_NAME_ERROR.
@@ -174,7 +174,7 @@ class PropertySet:
         return place, self._at[place]
 
     def move_cursor(self, place: int, pattern: str) -> None:
-        """Let the cursor point at the property that ``inquire`` found."""
+        """Let the cursor point at the property that ``inquire`` has found, which has this place."""
         self._cursor, self._pattern = place, pattern
 
     def _first(self, pattern: str, matches: Callable[[Path], bool], behind: int | None) -> int | None:

@@ -69,7 +69,7 @@ def _retained_queue(q_mgr: QueueManager) -> Queue | None:
 
 
 def _latest(q_mgr: QueueManager, queue: Queue, key: bytes) -> Message | None:
-    """Return a topic's retained publication, or None. Delete the topic's older ones, so that they never come back."""
+    """Return a topic's retained publication, or None. Delete older ones on this topic, so that they never come back."""
     expired = queue.expire(time.time())
     group = queue.groups.get(key)
     found = sorted(group.members.values(), key=lambda message: message.position) if group is not None else []
@@ -88,7 +88,7 @@ def retained_on(q_mgr: QueueManager, topic_string: str) -> Message | None:
 
 
 def _retained_for(q_mgr: QueueManager, subscription: Subscription) -> list[tuple[str, Message]]:
-    """Return the retained publications that match a subscription, each after its topic string, sorted by topic string."""
+    """Return pairs of a topic string and its retained publication that match a subscription, sorted by topic string."""
     attributes = subscription.attributes
     queue = _retained_queue(q_mgr)
     if queue is None:

@@ -329,7 +329,7 @@ class _Asked:
 
 
 def expires_at_s(expiry: int) -> float | None:
-    """Return the time, as in ``time.time()``, that is this many tenths of a second away; None for MQEI_UNLIMITED."""
+    """Return the time, as in ``time.time()``, that is this many tenths of a second from now; None for MQEI_UNLIMITED."""
     return None if expiry == mq.MQEI_UNLIMITED else time.time() + expiry / 10
 
 

@@ -93,7 +93,7 @@ class Subscription:
 
     @property
     def significance(self) -> tuple[bool, int]:
-        """A sort key; a subscription group uses its highest: a topic string without wildcards, then a longer topic string."""
+        """A sort key that is higher without wildcards, then for longer topic strings. A subscription group uses the highest."""
         attributes = self.attributes
         return not has_wildcards(attributes.topic_string, attributes.wildcards), len(attributes.topic_string)
 

@@ -54,7 +54,7 @@ def combined(of_object: str, given: str) -> str:
 
 
 def is_well_formed(pattern: str, wildcards: Wildcards) -> bool:
-    """Return whether a subscription can have this topic string. A ``%`` for characters must escape ``*``, ``?`` or ``%``."""
+    """Return whether a subscription's topic string is legal. With character wildcards, ``%`` escapes ``*``, ``?`` or ``%``."""
     if wildcards is Wildcards.TOPIC:
         return True
     characters = iter(pattern)

@@ -2,7 +2,7 @@
 
 A report goes to the reply-to queue. If that queue does not take the report, it goes to the dead-letter queue with an MQDLH in
 front. If the dead-letter queue does not take it either, the report is dropped. The user of the reported message needs PUT and
-PASSID for the reply-to queue: for COD and expiration always (IBM MQ, "Message context"), for other reports if the reading
+PASSID for the reply-to queue: for COD and expiration reports (IBM MQ, "Message context"), and for other reports if the reading
 ``OTHER_REPORTS_NEED_AUTHORITY`` is true. The profile is that of the queue's name or of the transmission queue, as for MQOPEN.
 """
 

@@ -114,7 +114,7 @@ def delivery_is_confirmed(message: Message) -> bool:
 
 
 def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list[Message]:
-    """Make the COA reports about new messages, count them in their queues, and return them. Reports are not available yet."""
+    """Make COA reports about new messages, count them in their queues, and return them. The reports are not available yet."""
     made = []
     for message in messages:
         made += _of(q_mgr, COA, message)
