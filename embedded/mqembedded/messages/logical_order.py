@@ -163,7 +163,7 @@ def departure(
     persistent: bool,
     in_unit_of_work: bool,
 ) -> int:
-    """Return the reason code if a call without logical order leaves an unterminated group, else MQRC_NONE.
+    """Return the reason code if a call leaves an unterminated group, else MQRC_NONE.
 
     The call continues the group if the call's message has the group's identifier. Otherwise the call leaves the group.
     """

@@ -95,7 +95,7 @@ class PropertySet:
             self._insert(at + (how == mq.MQSMPO_SET_PROP_AFTER_CURSOR), new)
 
     def _end_of_hierarchy(self, path: Path) -> int:
-        """Return the index after the last property of the innermost group in the path that already has properties."""
+        """Find the path's innermost group that has properties, and return the index after the last of these properties."""
         for group in _groups_of(path):
             if group in self._by_group:
                 return bisect_right(self._order, self._by_group[group][-1])

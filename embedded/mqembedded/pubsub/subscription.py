@@ -93,7 +93,7 @@ class Subscription:
 
     @property
     def significance(self) -> tuple[bool, int]:
-        """A sort key that is higher without wildcards, then for longer topic strings. A subscription group uses the highest."""
+        """A sort key, higher without wildcards, then for longer topic strings. The highest subscription of a group is chosen."""
         attributes = self.attributes
         return not has_wildcards(attributes.topic_string, attributes.wildcards), len(attributes.topic_string)
 

@@ -149,7 +149,7 @@ def report_on_exception(
 
 
 def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
-    """Remove expired messages from a queue, and make the reports that they ask for. Callers hold the lock.
+    """Remove expired messages from a queue, and make the reports that these messages ask for. Callers hold the lock.
 
     Raises:
         Failed: the disk refuses the write.
