@@ -34,7 +34,7 @@ _AS_PARENT: dict[int, Value] = {
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic string with its attributes. ``name`` is the name of the nearest topic object, which gives the attributes."""
+    """A topic string with its attributes. ``name`` is the name of the nearest topic object at or above it."""
 
     string: str
     name: str
