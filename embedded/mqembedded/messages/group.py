@@ -1,6 +1,6 @@
-"""The messages with the same GroupId on a queue: the group's logical messages, and whether the group is complete.
+"""A group on a queue: the messages with the same GroupId, and whether they are a complete group.
 
-``logical_order.py`` decides which message of a group can be put or got next.
+``logical_order.py`` decides which message of a group a call can put or get next.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OF_ANY_TYPE = (NO_REPORT, ANY_REPORT)
 
 
 class Group(Generic[P]):
-    """The available messages with the same GroupId, and whether the group is complete."""
+    """A group: the available messages with the same GroupId, and whether they are a complete group."""
 
     __slots__ = ("_complete", "_last", "_last_seqs", "_segmented", "_sum_of_seqs", "_whole", "members")
 
@@ -76,7 +76,7 @@ class Group(Generic[P]):
         self._sum_of_seqs += change * seq
 
     def find(self, msg_seq_number: int, offset: int) -> P | None:
-        """Return the first message in delivery order with this sequence number and offset. Duplicates are allowed."""
+        """Return the first message in delivery order with this sequence number and offset. The queue can have duplicates."""
         found = [] if offset else [self._whole.first(msg_seq_number)]
         segments = self._segmented.get(msg_seq_number)
         if segments is not None:
@@ -103,20 +103,20 @@ class Group(Generic[P]):
         """Return whether the group and the logical message with this number are complete.
 
         Returns:
-            Whether the group is complete; whether the logical message is complete; the Feedback values with complete segments.
+            Whether the group is complete; whether the logical message is complete; the Feedback values that have all segments.
         """
         segments = self._segmented.get(msg_seq_number)
         complete = frozenset[int]() if segments is None else segments.complete
         return self.is_complete(), msg_seq_number in self._whole or not complete.isdisjoint(_OF_ANY_TYPE), complete
 
     def has_logical_message(self, msg_seq_number: int) -> bool:
-        """Whether a logical message is complete. If it is in segments, all segments (or all reports on them) must be there."""
+        """Return whether a logical message is complete. A segmented message needs all segments, or reports on all segments."""
         return msg_seq_number in self._whole or any(
             self.has_all_segments(msg_seq_number, feedback) for feedback in _OF_ANY_TYPE
         )
 
     def has_all_segments(self, msg_seq_number: int, feedback: int) -> bool:
-        """Whether a logical message has all its segments. ``Segments.joined`` explains ``feedback``."""
+        """Return whether all segments of a logical message are there. ``Segments.joined`` explains ``feedback``."""
         segments = self._segmented.get(msg_seq_number)
         return segments is not None and segments.are_complete(feedback)
 
@@ -129,7 +129,7 @@ class Group(Generic[P]):
         return [] if segments is None else segments.joined(feedback)
 
     def is_complete(self) -> bool:
-        """Whether the group has all logical messages from 1 to the message that is flagged as last, with all their segments."""
+        """Return whether all logical messages are complete, from number 1 to the message that is flagged as last."""
         last = self._last
         if not last or self._complete < last:
             return False

@@ -1,11 +1,11 @@
-"""The groups on a queue, and the messages for an MQGET that needs whole groups or whole logical messages.
+"""The groups on a queue, and the messages that an MQGET for whole groups or whole logical messages can return.
 
 MQGMO_ALL_MSGS_AVAILABLE needs a whole group; MQGMO_COMPLETE_MSG and MQGMO_ALL_SEGMENTS_AVAILABLE need a whole logical message. A
 ``View`` has the available messages that meet such a condition. The first call that needs a view creates it. From then on the
-queue keeps the view up to date, so that an MQGET never walks past messages that it is not allowed to get. A queue without such
-calls has no views.
+queue keeps the view up to date, so that an MQGET never looks at messages that it is not allowed to get. A queue without
+such calls has no views.
 
-``group.py`` has a single group, ``index.py`` the indexes by identifier.
+A single group is in ``group.py``. The indexes by identifier are in ``index.py``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ P = TypeVar("P", bound=GroupedMessage)
 
 
 class Whole(enum.Enum):
-    """What must be complete before an MQGET can return a message."""
+    """The unit that must be complete before an MQGET can return a message: the message, its logical message or its group."""
 
     MESSAGE = "the message"
     LOGICAL_MESSAGE = "its logical message"
@@ -47,8 +47,8 @@ class View(NamedTuple):
     """A selection of available messages.
 
     Attributes:
-        starts: whether the view has only messages at which an MQGET in logical order can start: sequence number 1, offset 0.
-        whole: what must be complete for each message of the view.
+        starts: whether the view has only messages with sequence number 1 and offset 0, where an MQGET in logical order can start.
+        whole: the unit that must be complete for each message of the view.
     """
 
     starts: bool
@@ -59,7 +59,7 @@ ALL = View(False, Whole.MESSAGE)
 
 
 class Groups(Generic[P]):
-    """The available messages of a queue by group. ``available`` is the queue's own dictionary, in delivery order."""
+    """A queue's available messages by group. ``available`` is the queue's own dictionary of these messages, in delivery order."""
 
     def __init__(self, available: SortedDict[int, P]) -> None:
         self._groups: dict[bytes, Group[P]] = {}
@@ -67,7 +67,7 @@ class Groups(Generic[P]):
         self._available = available
 
     def get(self, group_id: bytes) -> Group[P] | None:
-        """Return the messages of a group."""
+        """Return the group with this GroupId, or None if no available message has it."""
         return self._groups.get(group_id)
 
     def add(self, message: P) -> None:
@@ -102,7 +102,7 @@ class Groups(Generic[P]):
             self._update(group, message, before)
 
     def _update(self, group: Group[P], changed: P, before: tuple[bool, bool, frozenset[int]]) -> None:
-        """Update the views after a message came or went. ``before`` is what ``wholeness`` returned before this change."""
+        """Update the views for a message that has come or gone. ``before`` is what ``wholeness`` returned before the change."""
         seq = changed.msg_seq_number
         after = group.wholeness(seq)
         arrived = (changed,) if changed.key in group.members else ()
@@ -119,7 +119,7 @@ class Groups(Generic[P]):
                     shown.pop(message.key, None)
 
     def view(self, view: View) -> SortedDict[int, P]:
-        """Return the messages of a view by key, in delivery order."""
+        """Return the messages of a view in delivery order, as a dictionary by key."""
         if view == ALL:
             return self._available
         shown = self._views.get(view)
@@ -133,7 +133,7 @@ class Groups(Generic[P]):
         return (starts or not view.starts) and self.has(view.whole, message)
 
     def has(self, whole: Whole, message: P) -> bool:
-        """Whether the group or logical message of an available message is complete, as far as ``whole`` requires."""
+        """Return whether the unit that ``whole`` names is complete for an available message."""
         group = self._groups.get(message.group_id)
         if whole is Whole.MESSAGE or group is None:
             return True
@@ -147,7 +147,7 @@ class Groups(Generic[P]):
         return any(group.has_all_segments(message.msg_seq_number, feedback) for feedback in wanted)
 
     def made_whole_by(self, message: P) -> Collection[P]:
-        """Return the messages that calls for whole messages or groups can get after this message came or went."""
+        """Return the messages that calls for whole messages or groups can get, now that this message has come or gone."""
         group = self._groups.get(message.group_id)
         if group is None:
             return (message,)
@@ -158,7 +158,7 @@ class Groups(Generic[P]):
         return ()
 
     def has_all_segments(self, message: P) -> bool:
-        """Whether the message's logical message is complete. Reports on its segments can be of different types."""
+        """Return whether this message's logical message is complete. Reports on segments can be of different types."""
         if not message.msg_flags & IS_SEGMENT:
             return True
         group = self._groups.get(message.group_id)
@@ -169,7 +169,7 @@ class Groups(Generic[P]):
         return self._segments(message, _whatever_type(message))
 
     def logical_message(self, message: P) -> list[P]:
-        """Return the segments to join with this message; an empty list if one is missing. Reports must have the same Feedback."""
+        """Return the segments to join with this message, or [] if one is missing. Joined reports must have the same Feedback."""
         return self._segments(message, message.feedback)
 
     def _segments(self, message: P, feedback: int) -> list[P]:

@@ -1,4 +1,4 @@
-"""An object handle, with its state between calls."""
+"""An object handle, with the state that it keeps between calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INPUT = mq.MQOO_INPUT_AS_Q_DEF | mq.MQOO_INPUT_SHARED | mq.MQOO_INPUT_EXCLUSIVE
 
 
 class Direction(enum.Enum):
-    """A direction of calls: put, get or browse. A handle has a separate set of group and segment information for each."""
+    """A direction of calls: put, get or browse. A handle has separate group and segment information for each direction."""
 
     # The hash of Enum is slow, because it hashes the name in Python, and every call looks up states several times.
     __hash__ = object.__hash__
@@ -26,10 +26,10 @@ class Direction(enum.Enum):
 
 
 class ClosableSubscription(Protocol):
-    """An open subscription as its handle sees it. ``pubsub/`` implements it."""
+    """The methods that a handle needs of its open subscription. ``pubsub/`` implements them."""
 
     def close(self, user: str, option: int) -> None:
-        """Close the subscription for this user, with MQCO_KEEP_SUB or MQCO_REMOVE_SUB. Raises Failed."""
+        """Close the subscription for this user. ``option`` is MQCO_KEEP_SUB or MQCO_REMOVE_SUB. Raises Failed."""
 
     def released(self) -> None:
         """Record that the handle is closed."""
@@ -38,14 +38,14 @@ class ClosableSubscription(Protocol):
 class Handle:
     """An open object: a queue, a topic, a subscription or another object.
 
-    ``queue`` is None for objects other than queues; ``object_type`` is the object's type. ``opened_name`` is the name given to
-    MQOPEN, perhaps of an alias. ``opened_values`` are the attributes of the object with that name, which MQINQ returns.
-    ``cursor`` is the key of the browsed message, or None before the first message. ``logical_cursor`` is the key of the first
-    item in the cursor's group, which is the group's place in logical order. ``browsed_in_logical_order`` is set if the last
-    MQGMO_BROWSE_FIRST (or the first MQGMO_BROWSE_NEXT) was in logical order. ``default_put_response`` is DEFPRESP at MQOPEN.
-    ``topic_string`` is a topic's string; ``subscription`` is what MQSUB opened. ``route`` is set if messages are not simply put
-    on ``queue``. ``waits`` is set while an MQGET with this handle waits. ``changed`` is set after a command has made the handle
-    invalid for all calls except MQCLOSE.
+    ``queue`` is None for objects other than queues; ``object_type`` is the object's type. ``opened_name`` is the name that MQOPEN
+    received, which can be an alias. ``opened_values`` are the attributes of the object with that name; MQINQ returns them.
+    ``cursor`` is the key of the message under the browse cursor, or None if the cursor is before the first message.
+    ``logical_cursor`` is the key of the first item in that message's group. This key is the group's place in logical order.
+    ``browsed_in_logical_order`` is set if the last MQGMO_BROWSE_FIRST (or the first MQGMO_BROWSE_NEXT) was in logical order.
+    ``default_put_response`` is the value that DEFPRESP had at MQOPEN. ``topic_string`` is a topic's string. ``subscription`` is
+    the subscription that MQSUB opened. ``route`` is set if messages can go to another queue manager. ``waits`` is set while an
+    MQGET with this handle waits. ``changed`` is set after a command has made the handle invalid for all calls except MQCLOSE.
     """
 
     __slots__ = (
@@ -109,7 +109,7 @@ class Handle:
         self.changed = False
 
     def lock(self, messages: list[Message]) -> None:
-        """Lock messages, which hides them from other handles."""
+        """Lock messages for this handle, so that other handles do not see them."""
         self.locked = messages
         for message in messages:
             message.locked_by = self

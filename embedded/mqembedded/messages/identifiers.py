@@ -1,4 +1,4 @@
-"""Identifiers of messages, groups and connections, and serial numbers. None is ever repeated, even after a restart."""
+"""Makes serial numbers, and identifiers for messages, groups and connections. No value is ever repeated, even after a restart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CLIENTS_NUMBERS = 1 << 63
 
 
 class Identifiers:
-    """A maker of 24-byte identifiers from product, queue manager's name and number, or with the number first."""
+    """A maker of 24-byte identifiers. Each has the product, the queue manager's name and a number, which is last or first."""
 
     def __init__(self, q_mgr_name: str, product: bytes, *, begin_with_name: bool) -> None:
         # The counts start at the current time in nanoseconds. No queue manager puts a thousand million messages a second, so the
@@ -32,7 +32,7 @@ class Identifiers:
         return self._prefix + serial if self._begin_with_name else serial + self._prefix
 
     def block(self) -> tuple[bytes, int, int]:
-        """Return a block of identifiers: the first identifier, the offset of its number (big-endian), the size of the block.
+        """Return a block of identifiers: its first identifier, the offset of an identifier's big-endian number, the block's size.
 
         ``identifier`` never returns an identifier from a block.
         """

@@ -1,4 +1,4 @@
-"""An index of a queue's messages by an identifier or number, which finds one message of a million at once."""
+"""An index of a queue's messages by an identifier or a number. It finds one message among a million at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ K = TypeVar("K", bound=Hashable)
 class Index(Generic[K, M]):
     """An index of messages by identifier. Messages with the same identifier are in delivery order.
 
-    Most identifiers have a single message, which needs no dictionary.
+    Most identifiers belong to a single message, which is stored without a dictionary.
     """
 
     __slots__ = ("_buckets",)
@@ -46,7 +46,7 @@ class Index(Generic[K, M]):
         held[message.key] = message
 
     def remove(self, identifier: K, message: M) -> None:
-        """Remove a message with this identifier, which is in the index."""
+        """Remove a message with this identifier. The message must be in the index."""
         held = self._buckets[identifier]
         if isinstance(held, SortedDict):
             del held[message.key]

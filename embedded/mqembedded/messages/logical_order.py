@@ -2,12 +2,11 @@
 
 For every object handle, the queue manager keeps three separate sets of group and segment information: one from the last
 successful MQPUT, one from the last successful MQGET that removed a message, and one from the last successful MQGET that browsed a
-message. ``GroupState`` is such a set. The functions of this module implement the tables of IBM MQ, "Logical and physical
+message. A ``GroupState`` is one of these sets. The functions of this module implement the tables of IBM MQ, "Logical and physical
 ordering" (Tables 1 and 2) and, for IBM i, "GMOPT" (MQGMO Options: Tables 16 and 17).
 
-If several of MQRC_INCOMPLETE_MSG, MQRC_INCOMPLETE_GROUP, MQRC_INCONSISTENT_PERSISTENCE, MQRC_INCONSISTENT_UOW apply, IBM
-documents only that MQRC_INCOMPLETE_MSG comes before MQRC_INCOMPLETE_GROUP. The reading ``PRECEDENCE`` chooses the rest of the
-order.
+If several of MQRC_INCOMPLETE_MSG, MQRC_INCOMPLETE_GROUP, MQRC_INCONSISTENT_PERSISTENCE and MQRC_INCONSISTENT_UOW apply, IBM
+documents only that the first has precedence over the second. The reading ``PRECEDENCE`` decides about the others.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ GROUP_ID_NEEDED = IN_GROUP | IS_SEGMENT | mq.MQMF_SEGMENTATION_ALLOWED
 
 
 class GroupState(NamedTuple):
-    """A handle's group and segment information after its last successful call in a direction.
+    """A handle's group and segment information for one direction, after the last successful call in this direction.
 
     ``current_group`` and ``current_logical_message`` are set if that call left a group or a logical message unterminated.
     ``length`` is the last segment's length in bytes, so the next segment starts at ``offset + length``. ``destination`` is the
-    queue manager that a message for a cluster queue went to.
+    queue manager that the last message for a cluster queue went to.
     """
 
     group_id: bytes = bytes(24)
@@ -61,7 +60,7 @@ _IN_NO_GROUP = Identity(bytes(24), 1, 0)
 
 
 def stored_flags(msg_flags: int) -> int:
-    """Return the flags as they are stored: the last message in a group also gets the flag "in group" (IBM MQ, "MsgFlags")."""
+    """Return MsgFlags in their stored form: a "last" flag also sets MQMF_MSG_IN_GROUP or MQMF_SEGMENT (IBM MQ, "MsgFlags")."""
     if msg_flags & mq.MQMF_LAST_MSG_IN_GROUP:
         msg_flags |= mq.MQMF_MSG_IN_GROUP
     if msg_flags & mq.MQMF_LAST_SEGMENT:
@@ -79,9 +78,9 @@ def after(
     logical_order: bool,
     destination: str = "",
 ) -> GroupState:
-    """Return the handle's state after a successful call that put or got this message.
+    """Return the handle's state after a successful call that has put or got this message.
 
-    A group ends with its last logical message. If that message is in segments, the group ends with its last segment.
+    A group ends with its last logical message. If that message has segments, the group ends with the message's last segment.
     """
     if not msg_flags & GROUP_ID_NEEDED:
         # The usual case: neither a group nor a logical message is unterminated.
@@ -108,7 +107,7 @@ def after(
 def put_refusal(
     state: GroupState, msg_flags: int, precedence: tuple[int, ...], *, persistent: bool, in_unit_of_work: bool
 ) -> int:
-    """Return MQRC_NONE if an MQPUT continues the handle's group or logical message, else the reason code.
+    """Return the reason code if an MQPUT does not continue an unterminated group or logical message, else MQRC_NONE.
 
     With MQPMO_LOGICAL_ORDER the call fails with this reason code. Without it, the reason code is a warning if the previous call
     had MQPMO_LOGICAL_ORDER, and is ignored otherwise (Table 2).
@@ -130,9 +129,9 @@ def put_refusal(
 
 
 def put_in_logical_order(state: GroupState, msg_flags: int) -> Identity:
-    """Return the identity that an MQPUT with MQPMO_LOGICAL_ORDER gives a message (Table 1, rows with Yes).
+    """Return the identity that an MQPUT with MQPMO_LOGICAL_ORDER gives a message (Table 1, the rows with "Yes").
 
-    ``NEW_GROUP_ID`` means that the queue manager must make a new group identifier.
+    The GroupId ``NEW_GROUP_ID`` means that the queue manager must make a new group identifier.
     """
     if state.current_logical_message:
         seq = state.msg_seq_number if state.current_group else 1
@@ -145,7 +144,7 @@ def put_in_logical_order(state: GroupState, msg_flags: int) -> Identity:
 
 
 def put_as_given(given: Identity, msg_flags: int) -> Identity:
-    """Return the identity that MQPUT without MQPMO_LOGICAL_ORDER, or MQPUT1, gives a message (Table 1, rows with No)."""
+    """Return the identity that MQPUT without MQPMO_LOGICAL_ORDER, or MQPUT1, gives a message (Table 1, the rows with "No")."""
     if not msg_flags & GROUP_ID_NEEDED:
         return _IN_NO_GROUP
     return Identity(
@@ -164,9 +163,9 @@ def departure(
     persistent: bool,
     in_unit_of_work: bool,
 ) -> int:
-    """Return MQRC_NONE if a call without logical order continues the unterminated group, else the reason code.
+    """Return the reason code if a call leaves an unterminated group, else MQRC_NONE.
 
-    The call continues the group if its message has the group's identifier. Otherwise the call leaves the group.
+    The call continues the group if the call's message has the group's identifier. Otherwise the call leaves the group.
     """
     if not state.unterminated:
         return mq.MQRC_NONE
@@ -184,7 +183,7 @@ def departure(
 def next_to_get(state: GroupState) -> Identity | None:
     """Return the identity that an MQGET with MQGMO_LOGICAL_ORDER looks for, or None if no group or message is in progress.
 
-    If the result is None, the call looks for sequence number 1, offset 0 and the criteria of the match options (Table 16).
+    If the result is None, the call looks for sequence number 1 and offset 0, and uses the match options (Table 16).
     """
     if state.current_logical_message:
         seq = state.msg_seq_number if state.current_group else 1
@@ -195,7 +194,7 @@ def next_to_get(state: GroupState) -> Identity | None:
 
 
 def close_warning(state: GroupState) -> int:
-    """Return the reason code of MQCLOSE's warning for a direction, or MQRC_NONE (Tables 2 and 17)."""
+    """Return the reason code of the warning that MQCLOSE gives for this state, or MQRC_NONE (Tables 2 and 17)."""
     if not state.logical_order or not state.unterminated:
         return mq.MQRC_NONE
     return mq.MQRC_INCOMPLETE_MSG if state.current_logical_message else mq.MQRC_INCOMPLETE_GROUP
@@ -203,7 +202,7 @@ def close_warning(state: GroupState) -> int:
 
 @lru_cache
 def statuses(msg_flags: int) -> bytes:
-    """Return the three characters GroupStatus, SegmentStatus and Segmentation of MQGMO for a message with these flags."""
+    """Return MQGMO's GroupStatus, SegmentStatus and Segmentation for a message with these flags, one character each."""
     group = b"L" if msg_flags & mq.MQMF_LAST_MSG_IN_GROUP else b"G" if msg_flags & mq.MQMF_MSG_IN_GROUP else b" "
     segment = b"L" if msg_flags & mq.MQMF_LAST_SEGMENT else b"S" if msg_flags & mq.MQMF_SEGMENT else b" "
     return group + segment + (b"A" if msg_flags & mq.MQMF_SEGMENTATION_ALLOWED else b" ")

@@ -1,8 +1,8 @@
 """Marks of browsed messages: the marks of single handles, and the marks of the set of co-operating handles.
 
 A mark hides a message only from calls that ask for unmarked messages (MQGMO_UNMARKED_BROWSE_MSG). The set contains all handles of
-a queue that were opened with MQOO_CO_OP. The set's marks end after MARKINT, or when its last handle is closed. A handle's own
-marks end when the handle is closed. All marks of a message end when it leaves the queue, even if the get is backed out.
+a queue that were opened with MQOO_CO_OP. The set's marks end after MARKINT, or when the set's last handle is closed. A handle's
+own marks end when it is closed. All marks of a message end when it leaves the queue. A backout of the get does not restore them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from mqembedded import constants as mq
 
 
 class Marks:
-    """The marks on the messages of a queue. Messages and handles are used only as keys.
+    """The marks on the messages of a queue. Messages and handles are used only as dictionary keys.
 
     Callers hold the queue manager's lock.
     """
@@ -24,11 +24,11 @@ class Marks:
         self._members: set[object] = set()
 
     def join(self, handle: object) -> None:
-        """Add a new handle to the set."""
+        """Add a new handle to the set of co-operating handles."""
         self._members.add(handle)
 
     def leave(self, handle: object) -> bool:
-        """Remove a closed handle and its marks; return whether this ended a mark that other handles saw."""
+        """Remove a closed handle and its marks. Return whether this also ended the marks of the set."""
         for message in list(self._by_handle.get(handle, ())):
             self.unmark(message, handle)
         if handle not in self._members:
@@ -45,7 +45,7 @@ class Marks:
         self._by_handle.setdefault(handle, {})[message] = None
 
     def unmark(self, message: object, handle: object) -> None:
-        """Remove a handle's mark from a message, if there is a mark."""
+        """Remove a handle's mark from a message, if the message has this mark."""
         handles = self._of_handles.get(message, set())
         if handle in handles:
             handles.remove(handle)
@@ -60,23 +60,23 @@ class Marks:
             del self._by_handle[handle]
 
     def mark_for_set(self, message: object, now_s: float) -> None:
-        """Mark a message for the set."""
+        """Mark a message for the set of co-operating handles."""
         self.of_set[message] = now_s
 
     def unmark_for_set(self, message: object) -> bool:
-        """Remove the set's mark from a message, and return whether there was a mark."""
+        """Remove the mark of the set of co-operating handles from a message, and return whether there was such a mark."""
         return self.of_set.pop(message, None) is not None
 
     def is_marked_for_set(self, message: object) -> bool:
-        """Whether a message is marked for the set."""
+        """Return whether a message is marked for the set of co-operating handles."""
         return message in self.of_set
 
     def is_marked_for(self, message: object, handle: object) -> bool:
-        """Whether a message is marked for a handle, by the handle itself or by the handle's set."""
+        """Return whether a message is marked for a handle, by the handle itself or by the set that the handle belongs to."""
         return handle in self._of_handles.get(message, ()) or (handle in self._members and message in self.of_set)
 
     def expire(self, now_s: float, interval_ms: int) -> None:
-        """Remove the set's marks that are older than the interval. With MQMMBI_UNLIMITED, no mark is too old."""
+        """Remove the set's marks that are older than the interval. MQMMBI_UNLIMITED means that marks of any age stay."""
         while self.of_set and interval_ms != mq.MQMMBI_UNLIMITED:
             oldest = next(iter(self.of_set))
             if now_s - self.of_set[oldest] < interval_ms / 1000:
@@ -84,7 +84,7 @@ class Marks:
             del self.of_set[oldest]
 
     def next_expiry_s(self, interval_ms: int) -> float | None:
-        """Return the time when the set's next mark ends, or None if no mark ends."""
+        """Return the time at which the next mark of the set ends, or None if the set has no mark that ends."""
         if not self.of_set or interval_ms == mq.MQMMBI_UNLIMITED:
             return None
         return next(iter(self.of_set.values())) + interval_ms / 1000

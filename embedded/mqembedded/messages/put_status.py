@@ -1,8 +1,7 @@
 """The outcomes of a connection's asynchronous puts, which are kept until MQSTAT returns them.
 
-An asynchronous put always returns MQCC_OK. MQSTAT returns the number of these puts and the first outcome that was not a success,
-except that a failure replaces a warning (IBM MQ, "MQSTAT" and "MQSTAT on IBM i", usage notes). MQSTAT also resets the number and
-the outcome.
+An asynchronous put always returns MQCC_OK. MQSTAT returns and resets the counts of these puts and the first failure, or the
+first warning if no put has failed (IBM MQ, "MQSTAT" and "MQSTAT on IBM i", usage notes).
 
 ``calls/put_response.py`` decides which puts are asynchronous, and answers them.
 """
@@ -24,7 +23,7 @@ _OPTIONS_OFFSET = 272
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The destination of a put as MQSTAT names it. Unknown names are blank. MQOT_NONE means that there is no object."""
+    """The destination of a put as MQSTAT names it. An unknown name is blank. MQOT_NONE means that there is no object."""
 
     object_type: int = mq.MQOT_NONE
     name: str = ""
@@ -35,7 +34,7 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class PutStatus:
-    """The counts of puts since the last MQSTAT, and the completion code, reason and destination to report."""
+    """The counts of puts since the last MQSTAT, and the completion code, reason and destination that the next MQSTAT returns."""
 
     succeeded: int = 0
     warned: int = 0
@@ -58,7 +57,7 @@ class PutStatus:
 
 
 def status_answered(sts: bytes, status: PutStatus) -> bytes:
-    """Return an MQSTS in the length of its Version, with all fields set; raise StructureError if it is not an MQSTS."""
+    """Return an application's MQSTS with all fields of its Version set. Raises StructureError if ``sts`` is not an MQSTS."""
     version = version_of(sts, b"STAT", "MQSTS")
     to = status.destination
     names = (to.name, to.q_mgr_name, to.resolved_name, to.resolved_q_mgr_name)

@@ -1,9 +1,9 @@
 """A queue with its messages in delivery order.
 
-A message keeps the place that it took when it was put. Places are ordered by priority (by the queue's default priority if
-delivery is FIFO), then by arrival. A message that is got in a unit of work leaves the indexes. If the get is backed out, the
-message returns to the same place. A message that is put in a unit of work enters the indexes at commit, at the place that it took
-at MQPUT. "Available" messages are the messages in ``Queue.available``.
+A message keeps the place that it took when it was put. Places are ordered by priority, then by arrival. With FIFO delivery, the
+priority is the queue's default priority. A message that is got in a unit of work leaves the indexes. If the get is backed out,
+the message returns to the same place. A message that is put in a unit of work enters the indexes at commit, at the place that it
+took at MQPUT. A message is called available if it is in ``Queue.available``.
 
 ``calls/getting.py`` decides which call gets which message. ``index.py`` and ``group.py`` have the indexes. Callers hold the queue
 manager's lock.
@@ -50,8 +50,8 @@ def order_key(priority: int, position: int) -> int:
 class Message:
     """A physical message. ``md`` is its version 2 descriptor, 364 bytes, with backout count 0.
 
-    ``properties`` came through a message handle, in the form of the variable part of an MQRFH2. They are not part of ``data``,
-    whose length is the message's length.
+    ``properties`` are those from a message handle, in the form of the variable part of an MQRFH2. They are not part of ``data``
+    and do not count in the message's length.
     """
 
     __slots__ = (
@@ -96,7 +96,7 @@ class Message:
         self.locked_by: object | None = None
 
     def move_to(self, position: int) -> None:
-        """Move to another place among messages of the same priority. The message must not be available."""
+        """Move this message to another place among messages of the same priority. The message must not be available."""
         self.key = order_key(self.key_priority, position)
 
     @property
@@ -111,7 +111,7 @@ class Message:
 
     @property
     def position(self) -> int:
-        """The place in order of arrival, unique in the queue manager."""
+        """The message's number in the order of arrival. It is unique in the queue manager."""
         return self.key & _POSITIONS
 
     @property
@@ -126,7 +126,7 @@ class Message:
 
     @property
     def identifiers(self) -> tuple[Identifier, ...]:
-        """The values by which an MQGET can select this message; see ``Match.identifier``."""
+        """The fields by which an MQGET can select this message, with their values; see ``Match.identifier``."""
         return tuple((name, getattr(self, name)) for name in _SELECTED_BY)
 
     @property
@@ -139,7 +139,7 @@ class Message:
     def extent(self) -> int:
         """The number of bytes that this message represents in its logical message.
 
-        It is the message's length, or OriginalLength in a report on a segment (IBM MQ, "Reports and segmented messages").
+        It is the message's length. For a report on a segment it is OriginalLength (IBM MQ, "Reports and segmented messages").
         """
         if self.msg_flags & IS_SEGMENT and self.feedback != NO_REPORT:
             original_length: int = _ORIGINAL_LENGTH.unpack_from(self.md, _ORIGINAL_LENGTH_OFFSET)[0]
@@ -159,17 +159,17 @@ class Match(NamedTuple):
 
     @property
     def identifier(self) -> Identifier | None:
-        """The most selective criterion, or None if there are no criteria."""
+        """The field and the value of the most selective criterion, or None if there are no criteria."""
         values = ((name, getattr(self, name)) for name in _SELECTED_BY)
         return next(((name, value) for name, value in values if value is not None), None)
 
     @property
     def is_specific(self) -> bool:
-        """Whether the criteria contain an identifier."""
+        """Whether one of the criteria is an identifier or a position."""
         return (self.msg_id, self.correl_id, self.group_id, self.position) != (None, None, None, None)
 
     def accepts(self, message: Message) -> bool:
-        """Whether a message matches all criteria."""
+        """Return whether a message matches all criteria."""
         return (
             (self.msg_id is None or message.msg_id == self.msg_id)
             and (self.correl_id is None or message.correl_id == self.correl_id)
@@ -191,8 +191,8 @@ _key = attrgetter("key")
 class Queue:
     """A local queue, predefined or dynamic.
 
-    ``held`` counts the messages that are available, that an open unit of work has put or got, or that are being written or read.
-    ``depth`` is CURDEPTH.
+    ``held`` is the number of messages that are available, that an open unit of work has put or got, or that a call is just
+    writing or reading. ``depth`` is CURDEPTH.
     """
 
     def __init__(
@@ -242,7 +242,7 @@ class Queue:
 
     @property
     def depth(self) -> int:
-        """CURDEPTH. It includes uncommitted puts. A reading (``readings.py``) chooses whether it includes uncommitted gets."""
+        """CURDEPTH, including uncommitted puts. A reading (``readings.py``) decides whether uncommitted gets are included."""
         return self.held if self._depth_counts_gets else self.held - self.uncommitted_gets
 
     @property
@@ -252,7 +252,7 @@ class Queue:
 
     @property
     def in_transit(self) -> int:
-        """The number of messages that calls outside syncpoint are just putting or getting, including disk access."""
+        """The number of messages that unfinished calls outside syncpoint put or get, for example while they write to the disk."""
         return self.held - len(self.available) - self.uncommitted
 
     def oldest(self) -> Message | None:
@@ -266,7 +266,7 @@ class Queue:
         return min(found, key=lambda message: message.position, default=None)
 
     def count_puts(self, messages: int) -> None:
-        """Add puts to the counts, in syncpoint or not."""
+        """Add this number of puts to the counts, whether the puts are in syncpoint or not."""
         self.held += messages
         self.enqueued += messages
         depth = self.depth
@@ -274,30 +274,30 @@ class Queue:
             self.highest_depth = depth
 
     def uncount(self, puts: int, gets: int) -> None:
-        """Subtract the puts and gets of an ended unit of work from the counts. ``held`` already excludes messages that are gone.
+        """Subtract an ended unit of work's puts and gets from the uncommitted counts. The caller has already updated ``held``.
 
-        Gets that were backed out can raise the depth above its highest value so far.
+        Gets that were backed out can raise the depth above its highest value up to now.
         """
         self.uncommitted_puts -= puts
         self.uncommitted_gets -= gets
         self.highest_depth = max(self.highest_depth, self.depth)
 
     def integer(self, selector: int) -> int:
-        """Return an integer attribute."""
+        """Return the value of an integer attribute."""
         value = self.values[selector]
         assert isinstance(value, int)
         return value
 
     def delivery_priority(self, priority: int) -> int:
-        """Return the priority that decides the place of a message that is put now (IBM MQ, "MsgDeliverySequence")."""
+        """Return the priority that decides the place of a new message in delivery order (IBM MQ, "MsgDeliverySequence")."""
         fifo = self.values[mq.MQIA_MSG_DELIVERY_SEQUENCE] == mq.MQMDS_FIFO
         return self.integer(mq.MQIA_DEF_PRIORITY) if fifo else priority
 
     def expires_at_s(self, expiry: int, opened: Mapping[int, Value] | None = None) -> float | None:
-        """Return when a message with this Expiry expires if it is put now; None means never.
+        """Return the time when a message with this Expiry expires if a call puts it now. None means never.
 
-        The lowest CAPEXPRY of the objects that a put goes through limits Expiry (IBM MQ, "Enforcing lower expiration times"). The
-        objects are this queue and the opened object, whose attributes are ``opened``.
+        Expiry is limited by the lowest CAPEXPRY of this queue and of the object with the attributes ``opened``, through which the
+        message is put (IBM MQ, "Enforcing lower expiration times").
         """
         own = None if expiry == mq.MQEI_UNLIMITED else expiry
         limits = [own, cap_on_expiry(self.values), cap_on_expiry(opened or {})]
@@ -305,7 +305,7 @@ class Queue:
         return None if lowest is None else time.time() + lowest / 10
 
     def make_available(self, messages: Sequence[Message]) -> None:
-        """Make messages available at their places, and let those waiting calls look that could get one of them."""
+        """Make messages available at their places. Let each waiting call look for messages if it could get one of them."""
         for message in messages:
             self.available[message.key] = message
             self.groups.add(message)
@@ -336,16 +336,16 @@ class Queue:
         self.waiting.look_for(_identifiers(arrived), _identifiers(itertools.chain.from_iterable(whole)))
 
     def let_look_behind(self, gone: Iterable[Message]) -> None:
-        """Let waiting calls look again if they could get another message after these messages are gone.
+        """Let waiting calls look again if they could get another message, now that these messages are gone.
 
-        Only the first of several segments with the same offset counts. When it is gone, the next can complete a logical message.
+        Of several segments with the same offset, only the first counts. When it is gone, the next can complete a logical message.
         """
         if self.waiting.want_whole:
             whole = map(self.groups.made_whole_by, gone)
             self.waiting.look_for((), _identifiers(itertools.chain.from_iterable(whole)))
 
     def withdraw(self, message: Message) -> None:
-        """Remove a message from the available messages. ``held`` still counts it."""
+        """Remove a message from the available messages. ``held`` still includes the message."""
         del self.available[message.key]
         message.locked_by = None
         self.marks.forget(message)
@@ -358,7 +358,7 @@ class Queue:
     def expire(self, now_s: float) -> list[Message]:
         """Remove the expired messages from the queue, and return them.
 
-        Expired messages stay, and count in ``depth``, until a call looks for messages (IBM MQ, "Expiry").
+        An expired message stays, and counts in ``depth``, until a call looks for messages (IBM MQ, "Expiry").
         """
         expired: list[Message] = []
         if not self._expiring:
@@ -374,11 +374,11 @@ class Queue:
         return expired
 
     def wake(self) -> None:
-        """Let the waiting MQGETs look for messages, in turn. Call this after a change that could satisfy or end a wait."""
+        """Let the waiting MQGETs look for messages, one by one. Use this after a change that could satisfy or end a wait."""
         self.waiting.look_again()
 
     def candidates(self, match: Match, after_key: int | None = None, view: View = ALL) -> Iterator[Message]:
-        """Yield the available messages of a view that match, in delivery order, starting after ``after_key``."""
+        """Yield a view's messages that match, in delivery order. If ``after_key`` is given, start after this key."""
         if match == ANYTHING:
             return _select(self.groups.view(view), match, after_key)
         if match.msg_seq_number == 1 and match.offset == 0:

@@ -1,8 +1,8 @@
 """The route of a handle whose messages can go to another queue manager.
 
-MQOPEN makes a ``Route`` from an MQOD that names another member of the cluster, or a cluster queue. The binding decides whether an
-instance of the cluster queue is chosen at MQOPEN, for each group, or for each message. The route gives MQPUT each message's
-target.
+MQOPEN makes a ``Route`` from an MQOD that names another member of the cluster, or a cluster queue. The binding decides when the
+route chooses an instance of the cluster queue: at MQOPEN, for each group, or for each message. MQPUT gets each message's target
+from the route.
 
 Source: IBM MQ, "MQOPEN option for cluster queue", "Logical and physical ordering" (MQOO_BIND_ON_GROUP). ``cluster/routing.py``
 resolves names.
@@ -24,7 +24,7 @@ from mqembedded.objects.definition import Definition
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of a message: the local queue on which it is put, the names of its final queue, and the channel.
+    """The target of a message: the local queue that the message is put on, the names of its final queue, and the channel.
 
     ``channel_name`` is None if the final queue is on this queue manager, and "" if the transmission queue is in no cluster.
     """
@@ -41,7 +41,7 @@ class Target:
         return self.channel_name is not None
 
     def transmitted(self, message: Message, identifier: bytes, bound: Bound | None = None) -> Message:
-        """Return a message in its form on the transmission queue, with MsgId ``identifier``; ``bound`` overrides the binding."""
+        """Return a message in its form on the transmission queue; ``identifier`` is its MsgId. ``bound`` replaces the binding."""
         destination = (self.queue_name, self.q_mgr_name)
         return to_transmit(message, self.queue, destination, self.channel_name or "", bound or self.bound, identifier)
 
@@ -50,23 +50,23 @@ class Instances(Protocol):
     """The instances of the cluster's queues. Both methods raise Failed if no instance can take the message."""
 
     def choose(self, queue_name: str) -> str:
-        """Return the queue manager that a message for this queue goes to."""
+        """Choose an instance of this queue, and return the name of the instance's queue manager."""
 
     def target(self, queue_name: str, q_mgr_name: str, bound: Bound) -> Target:
-        """Return the target of a message for the instance on this queue manager."""
+        """Return the target of a message for the queue's instance on the queue manager ``q_mgr_name``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The route of the messages that are put with a handle: their queue, and the choice of its instance.
+    """The route of the messages that are put with a handle: their queue, and how one of its instances is chosen.
 
     Attributes:
         queue_name: the queue's name on its own queue manager.
-        binding: MQBND_*.
-        fixed: the queue manager that the binding or the MQOD has fixed, else "".
-        values: attributes of the opened object, for message defaults and MQINQ.
-        definition: the alias or remote queue that was opened; None for the cluster queue itself.
-        counted_on: the queue that counts the handle, which is the local instance or a transmission queue.
+        binding: the binding, which is an MQBND_* value.
+        fixed: the queue manager that all messages go to because of the binding or the MQOD, or "" if there is none.
+        values: the opened object's attributes, which give the defaults for messages and the values for MQINQ.
+        definition: the alias or remote queue that was opened; None if the cluster queue itself was opened.
+        counted_on: the queue whose open counts include the handle: the local instance or a transmission queue.
         instances: the object that chooses an instance.
     """
 
@@ -91,7 +91,7 @@ class Route:
         without logical order while no group is in progress.
 
         Raises:
-            Failed: MQRC_INCOMPLETE_GROUP if the message does not belong to the group in progress; or no instance takes it.
+            Failed: no instance takes the message; or the message is not in the group in progress (MQRC_INCOMPLETE_GROUP).
         """
         if self.fixed:
             return self.instances.target(self.queue_name, self.fixed, Bound.ON_OPEN)
@@ -106,5 +106,5 @@ class Route:
         return self.chosen(bound)
 
     def chosen(self, bound: Bound) -> Target:
-        """Choose an instance now, and return the target for it."""
+        """Choose an instance, and return the target of a message for it."""
         return self.instances.target(self.queue_name, self.instances.choose(self.queue_name), bound)

@@ -1,7 +1,7 @@
 """The segments of a logical message on a queue, and whether they are complete.
 
-``Chain`` keeps the segments that follow each other without a gap from offset 0. So putting, getting and reassembling n segments
-takes n steps, whether the offsets ascend or descend.
+``Chain`` keeps the segments that follow each other without a gap from offset 0. So it takes n steps to put, get or
+reassemble n segments, whether the offsets ascend or descend.
 
 Reports on segments are segments, too. MQGMO_COMPLETE_MSG joins reports with the same Feedback, but MQGMO_ALL_SEGMENTS_AVAILABLE
 "does not check the type of the report messages present" (IBM MQ, "MQGMO options"). So there is a chain for each Feedback value,
@@ -26,7 +26,7 @@ ANY_REPORT = 1 << 33
 
 
 class PhysicalMessage(Protocol):
-    """A message: ``key`` is its place in delivery order; ``feedback`` is the Feedback of a report, or NO_REPORT."""
+    """A message: ``key`` is its place in delivery order; ``feedback`` is a report's Feedback, or NO_REPORT for other messages."""
 
     @property
     def key(self) -> int: ...
@@ -51,7 +51,7 @@ def key_of(message: PhysicalMessage) -> int:
 
 
 class Chain(Generic[P]):
-    """Segments by offset, and the run of segments that follow each other without a gap from offset 0.
+    """Segments by offset, and the run of segments without a gap that begins at offset 0.
 
     If several segments have the same offset, only the first in delivery order counts.
     """
@@ -70,7 +70,7 @@ class Chain(Generic[P]):
 
     @property
     def is_complete(self) -> bool:
-        """Whether all segments from offset 0 to the segment flagged as last are there."""
+        """Whether all segments are there, from offset 0 to the segment that is flagged as last."""
         return self._ended
 
     def segments(self) -> list[P]:
@@ -82,7 +82,7 @@ class Chain(Generic[P]):
         return self._by_offset.all(offset)
 
     def first_at(self, offset: int) -> P | None:
-        """Return the segment that counts at this offset, or None."""
+        """Return the first segment in delivery order at this offset, or None. Only this segment counts."""
         return self._by_offset.first(offset)
 
     def add(self, segment: P) -> None:
@@ -99,7 +99,7 @@ class Chain(Generic[P]):
             self._follow_from(segment.offset)
 
     def _follow_from(self, offset: int) -> None:
-        """Update the run of segments after the first segment at this offset has changed or gone."""
+        """Update the run of segments from this offset on, because the first segment at this offset has changed or is gone."""
         while offset in self._run:
             self._end, _ = self._run.popitem()
             self._ended = False
@@ -117,7 +117,7 @@ class Chain(Generic[P]):
 
 
 class Segments(Generic[P]):
-    """All segments with the same GroupId and MsgSeqNumber: the segments of the message itself, and reports on them."""
+    """All segments with the same GroupId and MsgSeqNumber: the segments of the message itself, and the reports on segments."""
 
     __slots__ = ("_chains", "in_order")
 
@@ -148,22 +148,22 @@ class Segments(Generic[P]):
         return [segment for chain in chains for segment in chain.at(offset)]
 
     def first_at(self, offset: int) -> list[P | None]:
-        """Return the first segment at this offset in delivery order, for the message itself and for the reports."""
+        """Return the first segment in delivery order at this offset: one of the message itself, and one of the reports."""
         return [self._chains[which].first_at(offset) for which in (NO_REPORT, ANY_REPORT) if which in self._chains]
 
     @property
     def complete(self) -> frozenset[int]:
-        """Return the Feedback values for which the logical message is complete; see ``joined``."""
+        """The Feedback values for which the logical message is complete; ``joined`` explains them."""
         return frozenset(which for which, chain in self._chains.items() if chain.is_complete)
 
     def are_complete(self, feedback: int) -> bool:
-        """Whether the segments with this Feedback are the complete logical message; see ``joined``."""
+        """Return whether all segments with this Feedback are there; ``joined`` explains ``feedback``."""
         return feedback in self._chains and self._chains[feedback].is_complete
 
     def joined(self, feedback: int) -> list[P]:
         """Return the segments with this Feedback by ascending offset, or an empty list if they are not complete.
 
-        ``feedback`` is NO_REPORT for the message itself. With ANY_REPORT, the reports can be of different types.
+        The ``feedback`` NO_REPORT means the message itself. ANY_REPORT means reports, which can be of different types.
         """
         return self._chains[feedback].segments() if feedback in self._chains else []
 

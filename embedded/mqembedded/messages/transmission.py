@@ -1,9 +1,9 @@
 """Messages in transit to another queue manager: their form on a transmission queue, and their form on a channel.
 
 On a transmission queue a message has an MQXQH in front of its data. The MQXQH names the destination and contains the message's
-own descriptor, in version 1; the fields of version 2, for groups and segments, are in an MQMDE after the MQXQH. The outer
-descriptor belongs to the transmission. Its CorrelId is the channel's name, as on SYSTEM.CLUSTER.TRANSMIT.QUEUE, or, outside
-clusters, the message's MsgId. Its ApplOriginData contains the message's binding, which IBM MQ keeps in a hidden place.
+own descriptor in version 1. The fields of version 2, for groups and segments, are in an MQMDE after the MQXQH. The outer
+descriptor belongs to the transmission. Its CorrelId is the channel's name in a cluster (as on SYSTEM.CLUSTER.TRANSMIT.QUEUE), and
+elsewhere the message's MsgId. Its ApplOriginData contains the message's binding, which IBM MQ keeps in a hidden place.
 
 Source: IBM MQ, "MQXQH", "Message descriptors of messages on transmission queues". ``channels/sender.py`` sends these messages,
 ``channels/receiver.py`` receives them.
@@ -37,7 +37,7 @@ _FORMAT = slice(32, 40)
 
 
 class Bound(enum.Enum):
-    """How a message is bound to its instance. ApplOriginData contains the value."""
+    """How a message is bound to an instance of a cluster queue. The transmission's ApplOriginData contains the value."""
 
     ON_OPEN = b"OPEN"
     ON_GROUP = b"GRP "
@@ -48,7 +48,7 @@ class Bound(enum.Enum):
 class Transmitted:
     """A message on a channel.
 
-    ``expiry`` is the remaining time in tenths of a second, or MQEI_UNLIMITED. ``properties`` came through a message handle.
+    ``expiry`` is the remaining time in tenths of a second, or MQEI_UNLIMITED. ``properties`` are those from a message handle.
     """
 
     queue_name: str
@@ -66,7 +66,7 @@ def to_transmit(
     """Return a message in its form on a transmission queue.
 
     Args:
-        message: the message in its form on its own queue. The result has the same place.
+        message: the message in the form that it has on a queue that is not a transmission queue. The result has the same place.
         queue: the transmission queue.
         destination: the names of the final queue and its queue manager.
         channel: the name of the cluster channel; "" for a transmission queue in no cluster.
@@ -99,7 +99,7 @@ def to_transmit(
 
 
 def is_transmission(message: Message) -> bool:
-    """Whether a channel can send this message. Applications can put any message on a transmission queue."""
+    """Return whether a channel can send this message. Applications can also put other messages on a transmission queue."""
     if message.md[_FORMAT] != mq.MQFMT_XMIT_Q_HEADER or message.data[:4] != b"XQH ":
         return False
     try:
@@ -110,7 +110,7 @@ def is_transmission(message: Message) -> bool:
 
 
 def bound(message: Message) -> Bound:
-    """Return how a message on a transmission queue is bound to an instance."""
+    """Return how a message on a transmission queue is bound to an instance of a cluster queue."""
     try:
         return Bound(message.md[_APPL_ORIGIN_DATA])
     except ValueError:
@@ -119,7 +119,7 @@ def bound(message: Message) -> Bound:
 
 
 def opened(message: Message) -> Transmitted:
-    """Return a message on a transmission queue in its form on a channel.
+    """Return a transmission queue's message in the form that it has on a channel.
 
     Raises:
         StructureError: a header in the message is malformed.

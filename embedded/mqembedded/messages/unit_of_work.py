@@ -1,8 +1,8 @@
 """A unit of work: the messages that a connection has put or got, but not yet committed.
 
 A connection has at most one unit of work. The first MQPUT or MQGET in syncpoint starts it. MQCMIT, MQBACK, MQDISC or the loss of
-the connection ends it. The unit of work also keeps the group and segment information that handles had at its start, because
-MQBACK restores this information (IBM MQ, "MQBACK", usage note 4).
+the connection ends it. The unit of work also keeps the group and segment information that handles had at its start. MQBACK
+restores this information (IBM MQ, "MQBACK", usage note 4).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class UnitOfWork:
     _size: int = 0
 
     def __len__(self) -> int:
-        """The number of messages that count for MAXUMSGS. A put counts once, even if it is split into segments."""
+        """Return the number of messages that count for MAXUMSGS. A put counts once, even if it is split into segments."""
         return self._size
 
     def add_put(self, messages: list[Message]) -> None:
@@ -37,7 +37,7 @@ class UnitOfWork:
         self._size += 1
 
     def add_reports(self, reports: list[Message]) -> None:
-        """Add the reports that the queue manager has made about these puts and gets. Each report counts as a put."""
+        """Add the reports that the queue manager has made about the unit of work's messages. Each report counts as a put."""
         for report in reports:
             report.queue.uncommitted_puts += 1
             self.add_put([report])
@@ -48,7 +48,7 @@ class UnitOfWork:
         self._size += len(messages)
 
     def keep_state(self, handle: Handle, direction: Direction) -> None:
-        """Save a handle's state before this unit of work changes it for the first time."""
+        """Save a handle's state for a direction, unless this unit of work has already saved one."""
         self._states.setdefault((handle, direction), handle.states[direction])
 
     def forget_state(self, handle: Handle, direction: Direction) -> None:
@@ -61,7 +61,7 @@ class UnitOfWork:
             handle.states[direction] = state
 
     def queues(self) -> dict[Queue, tuple[list[Message], list[Message]]]:
-        """Return the puts and gets by queue."""
+        """Return, for each queue, the messages that were put and the messages that were got."""
         by_queue: dict[Queue, tuple[list[Message], list[Message]]] = {}
         for message in self.puts:
             by_queue.setdefault(message.queue, ([], []))[0].append(message)

@@ -5,12 +5,12 @@ the queue manager's lock. This thread wakes each call that finds a message. The 
 goes to one call, and no call is woken in vain.
 
 There are three turns. The first turn is for calls that browse without a lock, because they can share a message. The second turn
-is for calls that want specific messages, the third for calls that take any message. Within a turn, the call that has waited
-longest comes first. IBM MQ documents the order of the last two turns ("attempts to give priority") and no order within them (IBM
-MQ, "MQGMO options"). The turn of browsing calls is not documented.
+is for calls that want specific messages. The third turn is for calls that take any message. Within a turn, the call that has
+waited longest comes first. IBM MQ documents the order of the last two turns ("attempts to give priority"), but no order within a
+turn (IBM MQ, "MQGMO options"). The turn of browsing calls is not documented.
 
-Each call has a description of what it waits for (``Wanted``). Only calls that could get one of the new messages look. If calls
-have equal descriptions, only the first looks: if it finds no message, the other calls would find none either.
+Each call has a description of the messages that it waits for (``Wanted``). Only calls that could get one of the new messages
+look. Of several calls with equal descriptions, only the first looks: if it finds no message, the others find none either.
 
 ``calls/get_call.py`` looks for messages. ``answer.Waiter`` lets a connection sleep.
 """
@@ -31,7 +31,7 @@ _numbers = itertools.count()
 
 
 class Turn(enum.IntEnum):
-    """The turn in which a waiting call looks."""
+    """The turn in which a waiting call looks for messages."""
 
     BROWSE = 0
     SPECIFIC = 1
@@ -40,11 +40,11 @@ class Turn(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a call waits for. Calls with equal values find the same messages, so any of them can look.
+    """A description of the messages that a call waits for. Calls with equal descriptions find the same messages.
 
     Attributes:
-        turn: the turn in which the call looks.
-        identifier: a field, and its value in every message that the call can get; None for a call that can get any message.
+        turn: the turn in which the call looks for messages.
+        identifier: a field's name, and the field's value in every message that the call can get; None if it can get any message.
         whole: whether the whole group or logical message must be available.
         what: all other criteria of the call.
     """
@@ -58,8 +58,8 @@ class Wanted:
 class WaitingCall(Generic[Found]):
     """A call that waits for a message.
 
-    ``look`` returns what it finds, or None, or raises. A find or an exception is the call's outcome, which never changes.
-    ``wake`` is then called. ``rank`` orders calls by turn, and within a turn by waiting time.
+    ``look`` returns a result, or None if it finds nothing, or raises an exception. A result or an exception becomes ``outcome``,
+    and ``wake`` is called. The outcome never changes. ``rank`` orders calls by turn, and within a turn the oldest call is first.
     """
 
     __slots__ = ("_look", "_looks", "_wake", "outcome", "rank")
@@ -72,7 +72,7 @@ class WaitingCall(Generic[Found]):
         self.outcome: Found | Exception | None = None
 
     def look_again(self) -> None:
-        """Look again, except if there is an outcome, or if the call itself is looking and has made the change."""
+        """Call ``look`` again, except if there is an outcome, or if ``look`` is running and has itself made the change."""
         if self.outcome is not None or self._looks:
             return
         self._looks = True
@@ -108,7 +108,7 @@ class WaitingCalls:
         return self._wanting_whole > 0
 
     def add(self, call: WaitingCall[Any], *wanted: Wanted) -> None:
-        """Add a call that waits for any of these wanted messages."""
+        """Add a call that waits for a message of any of these descriptions."""
         self._calls[call] = wanted
         for each in wanted:
             self._alike.setdefault((each.whole, each.identifier), {}).setdefault(each, {})[call] = None
@@ -127,14 +127,14 @@ class WaitingCalls:
                     del self._alike[place]
 
     def look_again(self) -> None:
-        """Let every call look again, in turn. Call this after a change that could concern any call."""
+        """Let every call look again, in the order of their turns. Use this after a change that could concern any call."""
         for call in sorted(self._calls, key=lambda call: call.rank):
             call.look_again()
             if call.outcome is not None:
                 self.discard(call)
 
     def look_for(self, identifiers: Iterable[Identifier], of_whole: Iterable[Identifier] = ()) -> None:
-        """Let each call that could get one of the new messages look again, in turn.
+        """Let the calls that could get one of the new messages look again, in the order of their turns.
 
         Args:
             identifiers: the identifiers of the new messages.

@@ -42,9 +42,9 @@ _CUSTOM_CAP = re.compile(r"\bCAPEXPRY\(\s*([1-9]\d*)\s*\)")
 class Attribute:
     """An attribute of a queue or of another object.
 
-    ``keywords`` maps MQSC words to numbers. If an attribute has keywords, other numbers are allowed only with ``number_too``.
+    ``keywords`` maps MQSC words to numbers. If there are keywords, other numbers are allowed only if ``number_too`` is set.
     ``low`` and ``high`` limit a number. ``length`` is a character attribute's length in MQINQ, or 0 for an integer. ``types`` are
-    the queue types that have the attribute. A value of ``many`` words is stored as text with commas. In PCF it is a list.
+    the queue types that have the attribute. If ``many`` is set, the value has several words: text with commas, or a list in PCF.
     """
 
     selector: int
@@ -97,16 +97,16 @@ class Attribute:
         return value
 
     def numbers(self, words: object) -> list[int]:
-        """Return the numbers for an attribute's words."""
+        """Return the numbers for the words of a value, which is text with commas."""
         return [self.keywords[word] for word in str(words).split(",")]
 
     def words(self, numbers: Iterable[object]) -> str:
-        """Return the words for these numbers. A number without a word is not allowed, and is returned as digits."""
+        """Return the words for these numbers, as text with commas. A number without a word, which is illegal, becomes digits."""
         known = {number: word for word, number in self.keywords.items()}
         return ",".join(known.get(number, str(number)) if isinstance(number, int) else "" for number in numbers)
 
     def in_words(self, value: object) -> str:
-        """Return the attribute with this value as MQSC text."""
+        """Return the attribute and this value as MQSC text, such as PUT(ENABLED)."""
         if isinstance(value, tuple):
             words = self.words(value).split(",") if self.many else [str(item).rstrip() for item in value]
             return f"{self.keyword}({', '.join(words)})"
@@ -282,10 +282,10 @@ def supplied_values(queue_type: int) -> dict[int, Value]:
 
 
 def cap_on_expiry(values: Mapping[int, Value]) -> int | None:
-    """Return the limit of Expiry for messages put through a queue, in tenths of a second, or None if there is no limit.
+    """Return the limit of Expiry for messages that are put through a queue, in tenths of a second, or None if there is no limit.
 
-    CAPEXPRY in CUSTOM, which every release knows, takes precedence over the attribute of 9.3.1 and later (IBM MQ, "Enforcing
-    lower expiration times").
+    CAPEXPRY in CUSTOM, which every release knows, takes precedence over the attribute CAPEXPRY, which 9.3.1 and later have (IBM
+    MQ, "Enforcing lower expiration times").
     """
     custom = _CUSTOM_CAP.search(str(values.get(mq.MQCA_CUSTOM, "")))
     if custom:

@@ -97,7 +97,7 @@ def meant_by(object_type: str, words: Iterable[str]) -> frozenset[str]:
 
 
 def _primary_group(user: str) -> str:
-    """Return a user's primary group. By default Linux creates a group with the user's name."""
+    """Return a user's primary group. By default it is the group with the user's name, which Linux creates."""
     return _GROUPS.get(user, (user,))[0]
 
 
@@ -107,17 +107,17 @@ def entities_of(user: str) -> tuple[Entity, ...]:
 
 
 def is_administrator(user: str) -> bool:
-    """Whether a user is allowed to do everything, whatever the records say."""
+    """Return whether a user is allowed to do everything, even without authority records."""
     return user == ADMINISTRATOR or ADMINISTRATOR in _GROUPS.get(user, ())
 
 
 def fits(profile: str, name: str) -> bool:
-    """Whether a profile matches an object's name."""
+    """Return whether a profile matches an object's name."""
     return bool(_pattern(profile).fullmatch(name))
 
 
 def is_valid(profile: str) -> bool:
-    """Whether a profile contains ``**`` at most once, and only as a whole qualifier."""
+    """Return whether a profile contains ``**`` at most once, and only as a whole qualifier."""
     return profile.count("**") == profile.split(".").count("**") <= 1
 
 
@@ -129,7 +129,7 @@ def _is_generic(profile: str) -> bool:
 def _pattern(profile: str) -> re.Pattern[str]:
     """Return the regular expression for a profile, which must be valid (``is_valid``).
 
-    ``?`` matches a character, ``*`` a qualifier or the rest of a qualifier, ``**`` any number of qualifiers, even none.
+    ``?`` matches one character, ``*`` a qualifier or a part of a qualifier, ``**`` any number of qualifiers, even none.
     """
     pattern = ""
     qualifiers = profile.split(".")
@@ -147,9 +147,9 @@ def _pattern(profile: str) -> re.Pattern[str]:
 
 
 def starred(parts: Sequence[str], run: str) -> str:
-    """Return the expression for ``parts`` with an asterisk between them. The asterisk matches the expression ``run``.
+    """Return the regular expression for ``parts``, joined by asterisks. An asterisk matches the expression ``run``.
 
-    Each part except the last matches only at its first place, so that the match does not try all combinations of places.
+    Each part except the last matches only at its first possible place, so that the match does not try all combinations of places.
     """
     first, *middle = parts
     last = f"{run}{middle.pop()}" if middle else ""
@@ -159,7 +159,7 @@ def starred(parts: Sequence[str], run: str) -> str:
 def specificity(profile: str) -> tuple[int, ...]:
     """Return a sort key that is lower for a more specific profile.
 
-    Profiles are compared from left to right. A character is more specific than ``?``, then come ``*`` and ``**``.
+    Profiles are compared from left to right. The most specific is a character, followed by ``?``, ``*`` and ``**``.
     """
     return tuple({"?": 1, "*": 2, "**": 3}.get(part, 0) for part in re.findall(r"\*\*|.", profile))
 
@@ -168,7 +168,7 @@ class Authorities:
     """The authority records of a queue manager. Callers hold the queue manager's lock."""
 
     def __init__(self, store: Store, *, of_groups: bool = False) -> None:
-        """Load the records. ``of_groups`` gives a user's authorities to the primary group (IBM MQ, "Installable services")."""
+        """Load the records. With ``of_groups``, users' records apply to primary groups (IBM MQ, "Installable services")."""
         self._store = store
         self._of_groups = of_groups
         self._records: dict[RecordKey, frozenset[str]] = {}
@@ -183,7 +183,7 @@ class Authorities:
         return sorted(self._records.items())
 
     def change(self, key: RecordKey, add: Iterable[str], remove: Iterable[str]) -> None:
-        """Add authorities to a record, then remove others from it. The record then exists, even if it is empty.
+        """Add authorities to a record, then remove others. The record is created if needed, and stays even if it is empty.
 
         Raises:
             ValueError: objects of this type have no such authority.
@@ -222,7 +222,7 @@ class Authorities:
         return frozenset().union(*(self._of_entity(entity, object_type, name) for entity in self.entities_of(user)))
 
     def entities_of(self, user: str) -> tuple[Entity, ...]:
-        """Return the entities of a user for which there can be records."""
+        """Return those entities of a user that can have records."""
         own = Entity("GROUP", _primary_group(user))
         return tuple(dict.fromkeys((*entities_of(user), *([own] if self._of_groups else ()))))
 

@@ -1,4 +1,4 @@
-"""A queue that has no messages: a model, an alias, or the definition of a remote queue."""
+"""A queue object that has no messages: a model queue, an alias queue, or the definition of a remote queue."""
 
 from __future__ import annotations
 

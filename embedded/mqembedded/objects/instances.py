@@ -31,7 +31,7 @@ class Instance:
     values: dict[int, Value]
 
     def integer(self, selector: int) -> int:
-        """Return an integer attribute."""
+        """Return the value of an integer attribute."""
         value = self.values[selector]
         assert isinstance(value, int)
         return value
@@ -44,7 +44,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A queue manager of the cluster, as it last described itself."""
+    """A queue manager of the cluster, with the data that it last sent about itself."""
 
     q_mgr_name: str
     identifier: str

@@ -28,7 +28,7 @@ DEFAULT_DEAD_LETTER_Q = "DEV.DEAD.LETTER.QUEUE"
 
 
 class Kind(enum.Enum):
-    """The kinds of objects other than queues; each kind has its own name space."""
+    """A kind of object that is not a queue. Each kind has its own name space."""
 
     CHANNEL = "channel"
     NAMELIST = "namelist"
@@ -329,15 +329,15 @@ BY_LIST = {attribute.selector: attribute for attribute in Q_MGR_ATTRIBUTES + CHA
 
 
 def defaults(attributes: tuple[Attribute, ...]) -> dict[int, Value]:
-    """Return the attributes of a new object, by selector."""
+    """Return the default values of these attributes, by selector."""
     return {attribute.selector: attribute.default for attribute in attributes}
 
 
 def by_selector(attributes: tuple[Attribute, ...]) -> dict[int, Attribute]:
-    """Return the attributes by selector."""
+    """Return these attributes by selector."""
     return {attribute.selector: attribute for attribute in attributes}
 
 
 def by_keyword(attributes: tuple[Attribute, ...]) -> dict[str, Attribute]:
-    """Return the attributes by MQSC keyword."""
+    """Return these attributes by MQSC keyword."""
     return {attribute.keyword: attribute for attribute in attributes}

@@ -59,7 +59,7 @@ _REASONS = {
 class CatalogueError(Exception):
     """The catalogue has refused a request.
 
-    ``reason`` is the reason code of the MQI or PCF. ``selector`` is the wrong attribute, or 0. The text explains the error.
+    ``reason`` is the reason code of the MQI or PCF. ``selector`` names the wrong attribute, or is 0. The text explains the error.
     """
 
     def __init__(self, reason: int, why: str = "", selector: int = 0) -> None:
@@ -109,7 +109,7 @@ class Objects:
     ) -> None:
         """Define an object. Raises CatalogueError.
 
-        Missing attributes come from ``like``, or from the default object of its kind.
+        Attributes that ``values`` does not have come from the object ``like``, or else from the kind's default object.
         """
         if not (_CHANNEL_NAME if kind is Kind.CHANNEL else OBJECT_NAME).fullmatch(name):
             raise CatalogueError(_REASONS[kind][2], f"{name!r} is not a legal name of a {kind.value}")
@@ -141,7 +141,7 @@ class Objects:
         self._authorities.forget(kind.value.upper(), name)
 
     def _check_topic_string(self, name: str, made: ObjectValues) -> None:
-        """Raise CatalogueError if the topic string of a new topic object is illegal, or another topic object has it."""
+        """Raise CatalogueError if a topic object cannot have its topic string, or if another topic object has it already."""
         topic_string = str(made[mq.MQCA_TOPIC_STRING])
         existing = self._objects[Kind.TOPIC].get(name)
         if existing is not None:

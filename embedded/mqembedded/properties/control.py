@@ -1,11 +1,11 @@
-"""The form in which MQGET delivers properties. MQGET's options, the queue's PROPCTL and the message handle choose it.
+"""The form in which MQGET delivers properties. MQGET's options, the queue's PROPCTL and the message handle decide about it.
 
 A message has two kinds of properties. Properties from a message handle are stored apart from its data, as the variable part of an
 MQRFH2. Properties in MQRFH2 headers that the application put in front of the data stay there. A delivery moves all properties to
-the handle or to an MQRFH2, or leaves them out. The headers of the data then lose their property folders, and headers without
-other folders are removed. If the delivery needs no change, the data is returned as it was put.
+the handle or to an MQRFH2, or leaves them out. The headers of the data then lose their property folders, and headers that have
+no other folders are removed. If the delivery needs no change, the data is returned as it was put.
 
-``rfh2.py`` reads and writes MQRFH2 headers, ``message_handle.py`` has message handles.
+``rfh2.py`` reads and writes MQRFH2 headers. Message handles are in ``message_handle.py``.
 
 Source: IBM MQ, "PropertyControl", "PROPCTL queue options", "MQGMO options", "MsgHandle". Unverified: properties of the handle and
 of headers are delivered in a single header, the handle's properties first; the handle is ignored with
@@ -68,13 +68,13 @@ _BY_PROPCTL = {
 
 
 def delivery(options: int, property_control: int, *, has_handle: bool) -> Delivery:
-    """Return the form that MQGET's options ask for. Without a property option, the queue's PROPCTL decides."""
+    """Return the form that MQGET's options ask for. If no option asks for a form, the queue's PROPCTL decides."""
     chosen = _BY_OPTION.get(options & PROPERTY_OPTIONS)
     return chosen if chosen is not None else _BY_PROPCTL[property_control][has_handle]
 
 
 def describes(md: bytes) -> tuple[int, int, bytes]:
-    """Return the fields in a packed descriptor that describe the data: Encoding, CodedCharSetId, Format (padded with blanks)."""
+    """Return a packed descriptor's Encoding, CodedCharSetId and Format (padded with blanks), which describe the data."""
     encoding, ccsid, format_ = _DESCRIBES.unpack_from(md, _DESCRIBES_OFFSET)
     return encoding, ccsid, blank_padded(format_, 8)
 
@@ -85,25 +85,25 @@ def _describing(md: bytes, encoding: int, ccsid: int, format_: bytes) -> bytes:
 
 
 def kept(properties: Iterable[Property]) -> bytes:
-    """Return properties in their stored form, as ``read`` reads it."""
+    """Return properties in the form in which they are stored. ``read`` reads this form."""
     return rfh2.variable_part(folders_of(properties))
 
 
 def read(variable: bytes) -> list[Property]:
-    """Return the properties in a stored form that ``kept`` has made."""
+    """Return the properties from the stored form that ``kept`` makes."""
     folders = map(parse_folder, rfh2.read_variable_part(variable))
     return [one for folder in folders for one in properties_of(folder)]
 
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """Where the properties of a delivered message go: to an MQRFH2 in front of its data, to the handle, or nowhere."""
+    """The place where the properties of a delivered message go: an MQRFH2 in front of the data, the handle, or nowhere."""
 
     in_header: PropertySet | None = None
     in_handle: PropertySet | None = None
 
     def with_header(self, md: bytes, data: bytes, form: rfh2.Form = rfh2.NATIVE) -> tuple[bytes, bytes]:
-        """Return descriptor and data, with an MQRFH2 for the properties in front, if needed. The data is already converted."""
+        """Return descriptor and data, with an MQRFH2 in front if ``in_header`` is set. The data is already converted."""
         if self.in_header is None:
             return md, data
         header = rfh2.packed(kept(self.in_header), *describes(md), form=form)
@@ -114,12 +114,12 @@ _AS_IT_IS = Presented()
 
 
 def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[bytes, bytes, Presented]:
-    """Return a message's descriptor and data without the properties that are moved, and where these properties go.
+    """Remove from a message the properties that are delivered elsewhere. Return descriptor, data, and where these properties go.
 
     Args:
         md: the message's version 2 descriptor.
         data: the message's data, with the headers in front of it.
-        variable: the properties that are stored apart from the data, as ``kept`` returned them.
+        variable: the properties that are stored apart from the data, in the form that ``kept`` returns.
         how: the form in which the properties are delivered.
     """
     encoding, _, format_ = describes(md)
@@ -152,7 +152,7 @@ def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[byt
 
 
 def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> tuple[bytes, bytes]:
-    """Return descriptor and data without the headers' property folders, and without headers that become empty.
+    """Return descriptor and data without the headers' property folders, and without headers that have no other folders.
 
     All remaining headers are written again, in this machine's encoding, and each describes the data after it.
     """
@@ -170,7 +170,7 @@ def _without_properties(md: bytes, headers: list[rfh2.Header], body: bytes) -> t
 
 
 def _inherited(headers: list[rfh2.Header], ccsid: int) -> int:
-    """Return the CCSID of the data after the headers. MQCCSI_INHERIT means the CCSID of the header before."""
+    """Return the CCSID of the data after the headers. MQCCSI_INHERIT in a header means the CCSID in the previous header."""
     for header in headers:
         ccsid = ccsid if header.coded_char_set_id == mq.MQCCSI_INHERIT else header.coded_char_set_id
     return ccsid

@@ -1,6 +1,6 @@
-"""Converts message properties to the folders of an MQRFH2, which are text in a syntax like XML, and back.
+"""Converts message properties to the folders of an MQRFH2, and back. Folders are text in a syntax like XML.
 
-A folder contains properties if its name or an attribute shows it. Other folders can have any content::
+Folders without properties can have any content. Folders with properties have a known name, or an attribute as below::
 
     <usr><colour>green</colour><size dt='i4'>42</size></usr>
     <shop content='properties'><basket><id dt='bin.hex'>00FF</id></basket></shop>
@@ -186,7 +186,7 @@ def _unescaped(value: str) -> str:
 
 
 def holds_properties(folder: Element) -> bool:
-    """Whether a folder contains message properties (IBM MQ, "Supported MQRFH2 folders")."""
+    """Return whether a folder contains message properties (IBM MQ, "Supported MQRFH2 folders")."""
     return folder.name in _PROPERTY_FOLDERS or folder.attributes.get("content") == "properties"
 
 
@@ -270,7 +270,7 @@ def property_folders(folders: Iterable[str], most: int = MOST_PROPERTIES) -> lis
 
 
 def looks_like_properties(folder: str) -> bool:
-    """Whether a folder's first tag shows that the folder contains properties."""
+    """Return whether a folder's first tag shows that the folder contains properties."""
     tag = _TAG.search(folder)
     if tag is None:
         return False

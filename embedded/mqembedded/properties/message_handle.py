@@ -1,7 +1,7 @@
 """A message handle, which has the properties and the descriptor of a message.
 
 MQCRTMH creates a message handle, MQSETMP or MQGET fills it, and MQPUT takes properties from it. A handle belongs to one
-connection. ``calls/message_properties.py`` has the verbs, ``sets.py`` the properties.
+connection. The verbs are in ``calls/message_properties.py``, the properties in ``sets.py``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _BYTE_FIELDS = frozenset({"MsgId", "CorrelId", "AccountingToken", "GroupId"})
 class MessageHandle:
     """A message handle.
 
-    ``validates`` is set if MQSETMP checks names. With MQCMHO_NO_VALIDATION only MQPUT checks them. ``md`` is the version 2
-    descriptor of the last message that was got with the handle, or None if no message was got.
+    ``validates`` is set if MQSETMP checks names of properties. With MQCMHO_NO_VALIDATION only MQPUT checks them. ``md`` is the
+    version 2 descriptor of the last message that MQGET got with the handle, or None if there is no such message.
     """
 
     __slots__ = ("hmsg", "md", "properties", "validates")
@@ -36,17 +36,17 @@ class MessageHandle:
         self.md = None
 
     def fill(self, md: bytes, properties: PropertySet | None) -> None:
-        """Store the descriptor and the properties of a message that was got."""
+        """Store the descriptor and the properties of a message that MQGET has got."""
         self.properties = properties or PropertySet()
         self.md = md
 
     def descriptor_field(self, path: Path) -> Property:
-        """Return a field of the descriptor of the message that was got, such as ``Root.MQMD.MsgId``.
+        """Return a descriptor field of the message that MQGET has got. The path is that of a name such as ``Root.MQMD.MsgId``.
 
-        Character fields keep their trailing blanks; MQBYTEn fields are byte strings (reason code 2473 has the types).
+        Character fields keep their trailing blanks; MQBYTEn fields are byte strings (IBM MQ lists the types at reason code 2473).
 
         Raises:
-            PropertyError: MQRC_PROPERTY_NOT_AVAILABLE if there is no such field, or no message.
+            PropertyError: MQRC_PROPERTY_NOT_AVAILABLE if there is no such field, or if MQGET has got no message.
         """
         field = path[2] if len(path) == 3 else ""
         if self.md is None or field not in _FIELDS:

@@ -1,10 +1,10 @@
 """Names of message properties: legal names, synonyms, and wildcards.
 
 Names have a hierarchy: ``a.b.c`` is the property ``c`` in the group ``b`` of the folder ``a``. A name without a dot is in the
-folder ``usr``. The queue manager uses a path for a name, a tuple that starts with the folder. ``path_of`` and ``name_of`` convert
-between names and paths, and know the synonyms.
+folder ``usr``. Inside the queue manager, a name is a path, which is a tuple that starts with the folder. ``path_of`` and
+``name_of`` convert between names and paths, and know the synonyms.
 
-``values.py`` has the values, ``sets.py`` sets of properties.
+Values are in ``values.py``, sets of properties in ``sets.py``.
 
 Source: IBM MQ, "Property names", "Property name restrictions", reason code 2442.
 """
@@ -71,7 +71,7 @@ def path_of(name: str) -> Path:
 
 
 def name_of(path: Path) -> str:
-    """Return the name that MQINQMP returns: a synonym if there is one, and without the folder ``usr``."""
+    """Return the name that MQINQMP returns: the synonym if there is one, else the name without the folder ``usr``."""
     synonym = _NAMES.get(path)
     if synonym is not None:
         return synonym
@@ -79,7 +79,7 @@ def name_of(path: Path) -> str:
 
 
 def matcher(pattern: str) -> Callable[[Path], bool]:
-    """Return a function that tests paths against a pattern from MQINQMP. ``%`` at its end matches any characters, also dots.
+    """Return a function that tests paths against a pattern from MQINQMP. A ``%`` at the end matches any characters, even dots.
 
     A pattern without a dot is compared with names as MQINQMP returns them, so ``c%`` finds ``colour`` in the folder ``usr``. A
     pattern with a dot is compared with full names, including ``usr.``.
@@ -105,7 +105,7 @@ def check_length(name: bytes) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raise PropertyError with MQRC_PROPERTY_NAME_ERROR if a property with this name cannot be set."""
+    """Raise PropertyError with MQRC_PROPERTY_NAME_ERROR if no application can set a property with this name."""
     folded = name.lower()
     parts = name.split(".")
     if (
@@ -123,13 +123,13 @@ def check_name(name: str) -> None:
 
 
 def check_type(name: str, kind: int) -> None:
-    """Raise PropertyError with MQRC_PROPERTY_TYPE_ERROR if a JMS property does not have its own type."""
+    """Raise PropertyError with MQRC_PROPERTY_TYPE_ERROR if the JMS property with this name must have another type."""
     if _SETTABLE_JMS.get(name, kind) != kind:
         raise PropertyError(mq.MQRC_PROPERTY_TYPE_ERROR)
 
 
 def is_accessible(path: Path) -> bool:
-    """Whether an element of an MQRFH2 folder is a property that the MQI shows (IBM MQ, "MQRFH2 folder restrictions")."""
+    """Return whether an element of an MQRFH2 folder is a property that the MQI shows (IBM MQ, "MQRFH2 folder restrictions")."""
     folder, *rest = path
     if any("." in part for part in path):
         return False
@@ -139,5 +139,5 @@ def is_accessible(path: Path) -> bool:
 
 
 def _is_java_identifier(part: str) -> bool:
-    """Whether a part of a name follows the rules of Java identifiers, within the Basic Multilingual Plane."""
+    """Return whether a part of a name is a Java identifier that has only characters of the Basic Multilingual Plane."""
     return part.replace("$", "_").isidentifier() and max(part) <= "\uffff"

@@ -1,8 +1,8 @@
-"""MQRFH2 headers, which applications put in front of their data, or the queue manager makes from message properties.
+"""MQRFH2 headers. Applications put them in front of their data, or the queue manager makes them from message properties.
 
-A header has a fixed part, and a variable part of pairs of NameValueLength and NameValueData. Each pair is a folder
-(``folders.py``). On a queue, a message's properties are stored in the form of a variable part. ``control.py`` decides the form in
-which properties are delivered.
+A header has a fixed part and a variable part. The variable part consists of pairs of NameValueLength and NameValueData. Each pair
+is a folder (``folders.py``). On a queue, a message's properties are stored in the form of a variable part. ``control.py`` decides
+the form in which properties are delivered.
 
 Source: IBM MQ, "MQRFH2" and its fields, reason codes 2334 and 2421. Unverified: which of the two codes MQPUT returns for a fault;
 MQPUT checks only property folders.
@@ -53,7 +53,7 @@ def variable_part(folders: Iterable[str]) -> bytes:
 
 
 def read_variable_part(raw: bytes, order: str = "<", name: str = "utf-8", most: int | None = None) -> list[str]:
-    """Return the folders in a variable part.
+    """Return the folders in a variable part. ``order`` is the byte order of the lengths; ``name`` is the name of a Python codec.
 
     Raises:
         PropertyError: MQRC_RFH_ERROR; MQRC_RFH_FORMAT_ERROR if bytes are not in the character set, or there are more than
@@ -81,7 +81,7 @@ def read_variable_part(raw: bytes, order: str = "<", name: str = "utf-8", most: 
 def packed(
     variable: bytes, encoding: int, coded_char_set_id: int, format_: bytes, flags: int = 0, form: Form = NATIVE
 ) -> bytes:
-    """Return an MQRFH2 in this form. ``encoding`` and the parameters after it describe the data after the header."""
+    """Return an MQRFH2 in this form. ``encoding``, ``coded_char_set_id`` and ``format_`` describe the data after the header."""
     length = FIXED_LENGTH + len(variable)
     order = byte_order(form[0], 0xF)
     if form == NATIVE or order is None:
@@ -114,7 +114,7 @@ def split(data: bytes, encoding: int, format_: bytes) -> tuple[list[Header], byt
 
 
 def _read(data: bytes, at: int, encoding: int, most: int) -> tuple[Header, int]:
-    """Return the header at this offset of the data, with at most ``most`` folders, and the header's length."""
+    """Return the header at the offset ``at``, and its length. The header is allowed to have at most ``most`` folders."""
     if most <= 0:
         raise PropertyError(mq.MQRC_RFH_FORMAT_ERROR)
     order = byte_order(encoding, 0xF)
@@ -131,7 +131,7 @@ def _read(data: bytes, at: int, encoding: int, most: int) -> tuple[Header, int]:
 
 
 def check(data: bytes, encoding: int, format_: bytes) -> None:
-    """Refuse malformed headers, malformed property folders, and a property folder that is twice in a header, as MQPUT does.
+    """Check headers and property folders as MQPUT does. A header is not allowed to have the same property folder twice.
 
     Raises:
         PropertyError: MQRC_RFH_ERROR, MQRC_RFH_FORMAT_ERROR; MQRC_PROPERTIES_TOO_BIG if there are more than MOST_PROPERTIES.

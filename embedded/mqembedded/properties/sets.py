@@ -1,10 +1,10 @@
 """The properties of a message: a list in hierarchical order, with a cursor that an inquiry moves.
 
 A new property is inserted after the last property in the same folder and groups. A name can occur more than once. The cursor
-points at the last inquired property. If this property is deleted, the cursor stays between its neighbours. An inquiry with a new
-name starts from the front.
+points at the property that the last inquiry returned. If this property is deleted, the cursor stays between its neighbours. An
+inquiry with a new name starts from the front.
 
-``names.py`` has legal names, ``values.py`` types, ``rfh2.py`` MQRFH2, and ``calls/message_properties.py`` the verbs.
+Legal names are in ``names.py``, types in ``values.py``, MQRFH2 in ``rfh2.py``, and the verbs in ``calls/message_properties.py``.
 
 Source: IBM MQ, "Options (MQLONG)" of MQSMPO, MQIMPO and MQDMPO, and "Action" of MQPMO.
 """
@@ -27,7 +27,7 @@ _ROOM = 1 << 16
 class Property:
     """A property: its path, its MQTYPE_* and value, and the fields of its MQPD.
 
-    ``type_string`` is a data type in an MQRFH2 that this package does not know. The value is then the original text.
+    ``type_string`` is a data type from an MQRFH2 that is unknown or does not fit the value. The value is then the original text.
     """
 
     path: Path
@@ -42,8 +42,8 @@ class Property:
 class PropertySet:
     """The properties of a message or message handle.
 
-    Each property has a place, a number that does not change when other properties are added or deleted. Places ascend in
-    hierarchical order, with room for more properties between them.
+    Each property has a place, a number that stays the same while other properties are added or deleted, as long as there is room
+    for new places. Places ascend in hierarchical order.
     """
 
     def __init__(self, properties: Iterable[Property] = ()) -> None:
@@ -51,7 +51,7 @@ class PropertySet:
         self.reset_cursor()
 
     def _lay_out(self, properties: Iterable[Property]) -> None:
-        """Give all properties new places."""
+        """Store these properties, and give each property a new place."""
         self._at = {(number + 1) * _ROOM: one for number, one in enumerate(properties)}
         self._order = list(self._at)
         # The places by path, and the places of all properties by group. They are filled in when a path is first looked up.
@@ -65,18 +65,18 @@ class PropertySet:
         return len(self._order)
 
     def reset_cursor(self) -> None:
-        """Forget the last inquiry, as MQGET and MQPUT with the handle do."""
+        """Forget the last inquiry, as MQGET and MQPUT with the message handle do."""
         self._pattern: str | None = None
         self._cursor: int | None = None
 
     # --- setting
 
     def set(self, new: Property, how: int = mq.MQSMPO_SET_FIRST) -> None:
-        """Change a property, or add a property at the place that an MQSMPO_* option names.
+        """Change a property, or add a property at the place that the MQSMPO_* option ``how`` names.
 
         Raises:
-            PropertyError: MQRC_MIXED_CONTENT_NOT_ALLOWED if the property is also a group; MQRC_PROPERTY_NOT_AVAILABLE if the
-                cursor is at no property.
+            PropertyError: MQRC_MIXED_CONTENT_NOT_ALLOWED if a path would be a property and a group at once;
+                MQRC_PROPERTY_NOT_AVAILABLE if the cursor does not point at a property.
         """
         paths = self._places()
         if new.path in self._by_group or any(group in paths for group in _groups_of(new.path)):
@@ -95,7 +95,7 @@ class PropertySet:
             self._insert(at + (how == mq.MQSMPO_SET_PROP_AFTER_CURSOR), new)
 
     def _end_of_hierarchy(self, path: Path) -> int:
-        """Return the index after the last property in the innermost group of the path that exists."""
+        """Find the path's innermost group that has properties, and return the index after the last of these properties."""
         for group in _groups_of(path):
             if group in self._by_group:
                 return bisect_right(self._order, self._by_group[group][-1])
@@ -128,7 +128,7 @@ class PropertySet:
         self._note(place)
 
     def _insert(self, at: int, new: Property) -> None:
-        """Insert a property before the property with this index, at a place between its neighbours."""
+        """Insert a property at this index. The property's place is between the places of its neighbours."""
         before = self._order[at - 1] if at else 0
         behind = self._order[at] if at < len(self._order) else before + 2 * _ROOM
         place, cursor = (before + behind) // 2, self._cursor
@@ -156,7 +156,7 @@ class PropertySet:
     # --- inquiring
 
     def inquire(self, pattern: str, how: int = mq.MQIMPO_INQ_FIRST) -> tuple[int, Property]:
-        """Return the place (for ``move_cursor``) and the property that a name or wildcard and MQIMPO_INQ_* select.
+        """Return the place and the property that a name or wildcard and the MQIMPO_INQ_* option ``how`` select.
 
         Raises:
             PropertyError: MQRC_PROPERTY_NOT_AVAILABLE, MQRC_PROPERTY_NAME_ERROR.
@@ -174,11 +174,11 @@ class PropertySet:
         return place, self._at[place]
 
     def move_cursor(self, place: int, pattern: str) -> None:
-        """Let the cursor point at the property that ``inquire`` found."""
+        """Let the cursor point at the property that ``inquire`` has found, which has this place."""
         self._cursor, self._pattern = place, pattern
 
     def _first(self, pattern: str, matches: Callable[[Path], bool], behind: int | None) -> int | None:
-        """Return the first place after ``behind`` whose property matches, or None."""
+        """Return the first place after the place ``behind`` that has a matching property, or None."""
         order = self._order if pattern.endswith("%") else self._places().get(path_of(pattern), [])
         start = 0 if behind is None else bisect_right(order, behind)
         return next((order[at] for at in range(start, len(order)) if matches(self._at[order[at]].path)), None)
@@ -199,7 +199,7 @@ class PropertySet:
         return True
 
     def delete_under_cursor(self) -> None:
-        """Delete the last inquired property; raise PropertyError with MQRC_PROPERTY_NOT_AVAILABLE if there is none."""
+        """Delete the property under the cursor; raise PropertyError with MQRC_PROPERTY_NOT_AVAILABLE if there is none."""
         self._delete(self._under_cursor())
 
     def _delete(self, place: int) -> None:
@@ -212,12 +212,12 @@ class PropertySet:
     def size(self) -> int:
         """Return the size in bytes that MAXPROPL limits.
 
-        The size is that of the names with their dots, and of the values: text in UTF-8, bytes, numbers (unverified).
+        It is the total size of all names, with their dots, and all values: text in UTF-8, bytes, and numbers (unverified).
         """
         return sum(len(".".join(one.path).encode()) + _length(one) for one in self)
 
     def is_compatible(self) -> bool:
-        """Whether MQPROP_COMPATIBILITY delivers the properties, because any of them is in a folder that JMS programs know."""
+        """Return whether MQPROP_COMPATIBILITY delivers the properties: one of them must be in a folder that JMS programs know."""
         return any(one.path[0] in COMPATIBLE_FOLDERS for one in self)
 
 
@@ -262,9 +262,9 @@ _COPIED = {
 def combined(original: Iterable[Property], new: Iterable[Property], action: int) -> PropertySet:
     """Return the properties of a message that is put with an original and a new message handle.
 
-    MQACTP_NEW takes all properties of the original handle. Other actions take the properties that the copy options name.
-    Properties of the new handle are added, or replace properties of the original. A new property of type MQTYPE_NULL removes the
-    original property with its name.
+    MQACTP_NEW takes all properties of the original handle. Other actions take the properties whose copy options name the action.
+    Properties of the new handle are added, or replace original properties with the same name. A new property of type MQTYPE_NULL
+    removes the original property with the same name.
 
     Raises:
         PropertyError: MQRC_ACTION_ERROR, MQRC_MIXED_CONTENT_NOT_ALLOWED.

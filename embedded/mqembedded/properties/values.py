@@ -1,7 +1,7 @@
 """Values of message properties: their bytes in a program's memory, and the conversion from one type to another.
 
 A value is a Python value with its MQTYPE_* number: ``bool``, ``int``, ``float``, ``str``, ``bytes``, or None for MQTYPE_NULL.
-``rfh2.py`` has values in an MQRFH2.
+``folders.py`` has the text of values in an MQRFH2.
 
 Source: IBM MQ, "MQSETMP", "MQINQMP" and "Options (MQLONG)" of MQIMPO, which has the table of type conversions.
 """
@@ -38,7 +38,7 @@ def codec(ccsid: int, encoding: int) -> CodecInfo | None:
 
 
 def byte_order(encoding: int, mask: int) -> str | None:
-    """Return ``<`` or ``>`` for the integers (mask 0xF) or floating-point numbers (0xF00) of an MQENC_* value.
+    """Return the byte order ``<`` or ``>`` that an MQENC_* value gives integers (mask 0xF) or floating-point numbers (0xF00).
 
     The result is None for floating-point numbers of System/390, which are not IEEE.
     """
@@ -51,7 +51,7 @@ def _layout(kind: int, encoding: int) -> struct.Struct | None:
 
 
 def unpack(kind: int, raw: bytes, length: int, encoding: int, ccsid: int) -> PropertyValue:
-    """Read a value that MQSETMP sets. ``length`` is ValueLength; ``raw`` has the bytes at Value, or is empty for a null pointer.
+    """Return the value that MQSETMP sets. ``length`` is ValueLength. ``raw`` has the bytes at Value; a null pointer has no bytes.
 
     Raises:
         PropertyError: MQRC_PROPERTY_TYPE_ERROR, MQRC_BUFFER_LENGTH_ERROR, MQRC_BUFFER_ERROR,
@@ -82,7 +82,7 @@ def unpack(kind: int, raw: bytes, length: int, encoding: int, ccsid: int) -> Pro
 
 
 def decode(raw: bytes, ccsid: int, encoding: int) -> str:
-    """Read text; raise PropertyError with MQRC_SOURCE_CCSID_ERROR if the character set is unknown or bytes are not in it."""
+    """Return bytes as text; raise PropertyError with MQRC_SOURCE_CCSID_ERROR if the character set is unknown or does not fit."""
     page = codec(ccsid, encoding)
     if page is None:
         raise PropertyError(mq.MQRC_SOURCE_CCSID_ERROR)
@@ -132,7 +132,7 @@ def convert(kind: int, value: PropertyValue, wanted: int) -> PropertyValue:
 
 
 def text(kind: int, value: PropertyValue) -> str:
-    """Return a value as text, as type conversion writes it."""
+    """Return a value as the text to which the type conversion of MQINQMP converts it."""
     if isinstance(value, bytes):
         return value.hex().upper()
     if kind == mq.MQTYPE_BOOLEAN:
@@ -164,7 +164,7 @@ def _from_text(value: str, wanted: int) -> PropertyValue:
 
 
 def fitting(kind: int, number: int | float) -> int | float:
-    """Return a number in its type, rounded if needed; raise PropertyError if it does not fit."""
+    """Return a number as a value of the type ``kind``, rounded if needed; raise PropertyError if the type cannot hold it."""
     layout = struct.Struct("=" + _NUMBERS[kind])
     try:
         packed: int | float = layout.unpack(layout.pack(number))[0]

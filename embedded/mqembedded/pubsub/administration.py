@@ -1,10 +1,10 @@
 """Subscriptions of administrators: DEFINE SUB, ALTER SUB and DELETE SUB, for MQSC and PCF.
 
-Attributes are numbers and texts by PCF's parameter identifiers (``objects.kinds.SUBSCRIPTION_ATTRIBUTES``); DESTCORL is a byte
-string. ``subscribing.py`` has MQSUB. ``admin/`` reads and answers the commands.
+Attributes have PCF parameter identifiers (``objects.kinds.SUBSCRIPTION_ATTRIBUTES``). Their values are numbers or texts, except
+that DESTCORL is a byte string. ``subscribing.py`` has MQSUB. ``admin/`` reads and answers the commands.
 
-Source: IBM MQ, "DEFINE SUB", "ALTER SUB", "Change, Copy, and Create Subscription". Unverified: attributes that cannot be altered
-get MQSO_ALTER's reason codes.
+Source: IBM MQ, "DEFINE SUB", "ALTER SUB", "Change, Copy, and Create Subscription". Unverified: a change of an attribute that
+cannot be altered fails with the reason code of MQSO_ALTER.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _number(values: Mapping[int, SubscriptionValue], selector: int) -> int:
 
 
 def _with(attributes: SubscriptionAttributes, values: Mapping[int, SubscriptionValue]) -> SubscriptionAttributes:
-    """Return attributes with new values for those attributes that can change at any time."""
+    """Return the attributes of a subscription with these new values, for attributes that can change at any time."""
     changed = attributes
     for selector, value in values.items():
         if selector == pcf.MQBACF_DESTINATION_CORREL_ID:

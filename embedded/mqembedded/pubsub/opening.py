@@ -42,7 +42,7 @@ def open_object(
 
 
 def _means_topic(q_mgr: QueueManager, od: ObjectDescriptor) -> bool:
-    """Whether an MQOD names a topic, directly or through an alias queue."""
+    """Return whether an MQOD names a topic, directly or through an alias queue."""
     if od.object_type != mq.MQOT_Q:
         return bool(od.object_type == mq.MQOT_TOPIC)
     alias = q_mgr.catalogue.get(od.object_name)
@@ -71,7 +71,7 @@ def topic_string_of(q_mgr: QueueManager, od: ObjectDescriptor, object_string: by
 
 
 def open_topic(q_mgr: QueueManager, od: ObjectDescriptor, topic_string: str, options: int) -> Handle:
-    """Open a topic to publish, and return the handle, which is not in the connection yet."""
+    """Open a topic to publish on it, and return the new handle. The caller adds the handle to the connection."""
     if options & (USES & ~(mq.MQOO_OUTPUT | mq.MQOO_INQUIRE)):
         raise Failed(mq.MQRC_OPTION_NOT_VALID_FOR_TYPE)
     if topic_string.startswith(ADMIN_PREFIX) and options & mq.MQOO_OUTPUT:
@@ -81,7 +81,7 @@ def open_topic(q_mgr: QueueManager, od: ObjectDescriptor, topic_string: str, opt
 
 @dataclass(frozen=True, slots=True)
 class OpenSubscription:
-    """A subscription that a handle has open. It implements ``messages.handle.ClosableSubscription``."""
+    """The open subscription of a handle. This class implements ``messages.handle.ClosableSubscription``."""
 
     q_mgr: QueueManager
     subscription: Subscription

@@ -1,7 +1,7 @@
 """Authority checks for MQOPEN and MQPUT1 of topics, MQSUB, and MQCLOSE of subscriptions.
 
 Source: IBM MQ, "Authorizations for MQI calls", "Not Authorized (type 3)". Unverified: authority for a topic can come from any
-topic object above it; the authorities for a provided queue and for SET_IDENTITY_CONTEXT in MQSUB; a subscription's creator is
+topic object above it; the authorities that MQSUB needs for a provided queue and SET_IDENTITY_CONTEXT; a subscription's creator is
 allowed to remove it.
 """
 
@@ -22,7 +22,7 @@ def check_open_topic(
 ) -> None:
     """Raise Failed with MQRC_NOT_AUTHORIZED if the user is not allowed to open the topic with these options.
 
-    If the topic is opened through an alias queue, the user needs the authority for the alias.
+    If the topic is opened through an alias queue, the user needs authority for the alias instead.
     """
     if od.object_type != mq.MQOT_TOPIC:
         check_open(q_mgr, connection, od, options)
@@ -48,7 +48,7 @@ def check_subscribe(
 ) -> None:
     """Raise Failed with MQRC_NOT_AUTHORIZED if the user is not allowed to make or alter a subscription.
 
-    ``queue`` is the name of the queue that the application provides, or empty.
+    ``queue`` is the name of the queue that the application provides, or an empty string.
     """
     _require_topic(q_mgr, connection.user, topic_string, "SUB")
     if queue:

@@ -1,9 +1,9 @@
-"""Copies of a publication for subscriptions: a copy's queue, and its fields that differ from the publication.
+"""Copies of publications for subscriptions: the queue of a copy, and its fields that differ from the publication.
 
 ``publishing.py`` decides which subscriptions get a copy.
 
 Source: IBM MQ, "SubCorrelId", "PubPriority", "MsgId", "Publish/subscribe message properties". Unverified: a MsgId from the
-publisher goes into every copy; a persistent publication is not persistent on a temporary dynamic queue.
+publisher goes into every copy; the copy of a persistent publication on a temporary dynamic queue is not persistent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TOPIC_STRING, USER_DATA, IS_RETAINED = map(path_of, ("MQTopicString", "MQSubUser
 def destination(
     q_mgr: QueueManager, subscription: Subscription, length: int, delivered: dict[Queue, int]
 ) -> Queue | None:
-    """Return a subscription's queue, or None if the queue cannot take a message of this length."""
+    """Return a subscription's queue, or None if it cannot take a message of this length. ``delivered`` counts copies so far."""
     try:
         queue, named = q_mgr.catalogue.resolve(subscription.attributes.queue)
     except CatalogueError:
@@ -76,7 +76,7 @@ def copy_for(
 def message_of(
     q_mgr: QueueManager, queue: Queue, md: MessageDescriptor, body: bytes, properties: Sequence[Property]
 ) -> Message:
-    """Return a new message for a queue, without putting it there."""
+    """Return a new message for a queue. The message is not on the queue yet."""
     message = Message(
         queue,
         q_mgr.new_position(),

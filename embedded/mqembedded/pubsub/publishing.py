@@ -1,10 +1,10 @@
 """MQPUT and MQPUT1 to topics, which make a copy of the publication for each subscription.
 
-This module passes puts to queues on to ``calls/putting.py``. Copies are ordinary messages in the publisher's unit of work.
-``publication.py`` has the fields of a copy, ``retained.py`` the retained publications, ``subscription.py`` the subscriptions.
+``calls/putting.py`` carries out puts to queues. Copies are ordinary messages in the publisher's unit of work. The fields of a
+copy are in ``publication.py``, retained publications in ``retained.py``, subscriptions in ``subscription.py``.
 
 Source: IBM MQ, "MQPMO options", "MsgId", "SubLevel", "Publications under syncpoint", "DEFINE TOPIC" (PMSGDLV, NPMSGDLV), reason
-codes 2417, 2502, 2550. Unverified: the choice of the subscription in a subscription group that gets the publication.
+codes 2417, 2502, 2550. Unverified: which subscription of a subscription group gets the publication.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _publish(
     *,
     put1: bool,
 ) -> tuple[int, int]:
-    """Publish, and return completion and reason code. ``md`` becomes the descriptor that MQPUT returns."""
+    """Publish a message, and return completion code and reason code. ``md`` becomes the descriptor that MQPUT returns."""
     check_put_options(pmo)
     in_unit_of_work = q_mgr.platform.puts_in_syncpoint(pmo.options)
     read_properties = properties_ahead(q_mgr, connection, md, pmo, data)
@@ -155,7 +155,7 @@ def _publication(
     pmo: PutMessageOptions,
     data: bytes,
 ) -> tuple[int, MessageDescriptor, bytes]:
-    """Return a warning or 0, and the publication's descriptor and data, from which the copies are made."""
+    """Return a warning's reason code or 0, and the descriptor and data from which the copies of the publication are made."""
     publication, body = copy.copy(md), data
     if md.version == 1 and blank_padded(md.format, 8) == mq.MQFMT_MD_EXTENSION:
         try:
@@ -215,7 +215,7 @@ def _copies(
     body: bytes,
     properties: Sequence[Property],
 ) -> list[tuple[Subscription, Message]]:
-    """Make the copies that can be delivered.
+    """Return the copies that can be delivered, each with its subscription.
 
     Raises:
         Failed: MQRC_PUBLICATION_FAILURE if the topic's PMSGDLV or NPMSGDLV requires a copy that cannot be delivered.

@@ -1,11 +1,11 @@
 """MQSUB and MQSUBRQ.
 
-A name identifies a subscription, which has at most one handle. An MQSUB that resumes a subscription returns its attributes in the
-MQSD. Subscriptions are in ``subscription.py``, publications in ``publishing.py`` and ``retained.py``.
+A name identifies a subscription. A subscription has at most one handle. An MQSUB that resumes a subscription returns the
+subscription's attributes in the MQSD. ``subscription.py`` has subscriptions, ``retained.py`` has retained publications.
 
 Source: IBM MQ, "MQSUB", "Options (MQLONG) for MQSD" and the other fields of MQSD, "MQSUBRQ", "Rules for validating MQI options",
-reason codes 2428, 2429, 2432, 2434, 2436, 2509, 2510, 2512, 2515, 2522. Unverified: MQSO_RESUME with another topic gets 2510 like
-MQSO_ALTER, and with another queue's handle 2019; the order of the checks.
+reason codes 2428, 2429, 2432, 2434, 2436, 2509, 2510, 2512, 2515, 2522. Unverified: MQSO_RESUME with another topic fails with
+2510, as MQSO_ALTER does; MQSO_RESUME with a handle of another queue fails with 2019; the order of the checks.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class _Asked:
         check_subscribe(self.q_mgr, self.connection, topic_string, queue, sets_identity=sets_identity)
 
     def _provided(self, *, durable: bool) -> Queue:
-        """Return the queue of the application's handle. Raises Failed."""
+        """Return the queue whose handle the application has given. Raises Failed."""
         handle = self.connection.handles.get(self.hobj)
         if handle is None or handle.queue is None or not handle.options & (INPUT | mq.MQOO_BROWSE):
             raise Failed(mq.MQRC_HOBJ_ERROR)
@@ -313,7 +313,7 @@ class _Asked:
         return mq.MQCC_OK, mq.MQRC_NONE, [hobj, hsub, raw, user_data[: self.sd.sub_user_data.room], resolved]
 
     def _opened(self, subscription: Subscription, queue: Queue | None) -> tuple[int, int]:
-        """Open the subscription, and its queue if the application has given no handle; return both handles."""
+        """Open the subscription, and ``queue`` if it is given. Return the handles of the queue and of the subscription."""
         hobj = self.hobj
         if queue is not None:
             od = ObjectDescriptor(
@@ -329,7 +329,7 @@ class _Asked:
 
 
 def expires_at_s(expiry: int) -> float | None:
-    """Return the time in this many tenths of a second, as in ``time.time()``; None for MQEI_UNLIMITED."""
+    """Return the time, as in ``time.time()``, that is this many tenths of a second from now; None for MQEI_UNLIMITED."""
     return None if expiry == mq.MQEI_UNLIMITED else time.time() + expiry / 10
 
 

@@ -1,9 +1,9 @@
 """Subscriptions: their attributes, and all subscriptions of a queue manager.
 
-The store keeps the attributes of durable subscriptions. A subscription that an application has open has the application's
-connection identifier. A subscription's destination is a queue name. The queue of a managed subscription is created with the
-subscription. After the subscription is removed, the queue is deleted as soon as no handle uses it. Callers of methods hold the
-queue manager's lock. ``subscribing.py`` has MQSUB.
+The store keeps the attributes of durable subscriptions. ``Subscription.connection_id`` is the connection identifier of the
+application that has the subscription open. A subscription's destination is a queue name. The queue of a managed subscription is
+created with the subscription. After the subscription is removed, the queue is deleted as soon as no handle uses it. Callers hold
+the queue manager's lock. ``subscribing.py`` has MQSUB.
 
 Source: IBM MQ, "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: the form of identifiers after their first four bytes.
 """
@@ -36,9 +36,9 @@ _BYTES = ("sub_id", "correl_id", "accounting_token")
 class SubscriptionAttributes:
     """The attributes of a subscription.
 
-    ``options`` are the MQSO_* options that a subscription keeps. ``queue`` is the destination. ``correl_id`` goes into
-    publications if it is not MQCI_NONE. ``expiry`` is in tenths of a second; ``expires_at_s`` is the time when the subscription
-    expires.
+    ``options`` are the MQSO_* options that a subscription keeps. ``queue`` is the destination. ``correl_id`` is the CorrelId of
+    the subscription's copies if it is not MQCI_NONE. ``expiry`` is in tenths of a second; ``expires_at_s`` is the time when the
+    subscription expires.
     """
 
     name: str
@@ -60,7 +60,7 @@ class SubscriptionAttributes:
     type: int = pcf.MQSUBTYPE_API
 
     def is_(self, option: int) -> bool:
-        """Whether the subscription has any of these MQSO_* options."""
+        """Return whether the subscription has any of these MQSO_* options."""
         return bool(self.options & option)
 
     @property
@@ -75,12 +75,12 @@ class SubscriptionAttributes:
 
     @classmethod
     def from_kept(cls, kept: dict[str, Any]) -> SubscriptionAttributes:
-        """Return attributes from their stored form."""
+        """Return the attributes that a stored form contains."""
         return cls(**{**kept, **{name: bytes.fromhex(kept[name]) for name in _BYTES}})
 
 
 class Subscription:
-    """A subscription. ``connection_id`` identifies the connection that has it open, or is None."""
+    """A subscription. ``connection_id`` identifies the connection that has the subscription open, or is None."""
 
     __slots__ = ("attributes", "connection_id", "matches", "published", "removed")
 
@@ -93,7 +93,7 @@ class Subscription:
 
     @property
     def significance(self) -> tuple[bool, int]:
-        """A sort key that chooses the subscription in a group: topic strings without wildcards first, then the longest."""
+        """A sort key, higher without wildcards, then for longer topic strings. The highest subscription of a group is chosen."""
         attributes = self.attributes
         return not has_wildcards(attributes.topic_string, attributes.wildcards), len(attributes.topic_string)
 
@@ -182,13 +182,13 @@ class Subscriptions:
             heapq.heappush(self._expiring, (attributes.expires_at_s, attributes.sub_id))
 
     def change(self, subscription: Subscription, attributes: SubscriptionAttributes) -> None:
-        """Change attributes of a subscription, except name, identifier and topic string."""
+        """Replace a subscription's attributes. Name, identifier and topic string must stay the same."""
         subscription.attributes = attributes
         self._keep(subscription)
         self._note_expiry(attributes)
 
     def remove(self, subscription: Subscription) -> None:
-        """Remove a subscription. Its managed queue is deleted as soon as no handle has it open."""
+        """Remove a subscription. Its managed queue is deleted as soon as no handle has the queue open."""
         attributes = subscription.attributes
         if subscription.removed:
             return
@@ -202,7 +202,7 @@ class Subscriptions:
             self.catalogue.abandon(attributes.queue)
 
     def closed(self, subscription: Subscription) -> None:
-        """Record that the application has closed the subscription, which ends if it is not durable."""
+        """Record that the application has closed the subscription. A subscription that is not durable is then removed."""
         subscription.connection_id = None
         if not subscription.attributes.is_(mq.MQSO_DURABLE):
             self.remove(subscription)

@@ -1,7 +1,7 @@
 """A topic: a topic string, and the attributes that it gets from topic objects.
 
-The nearest topic object at or above a topic string in the topic tree governs it. If an attribute of that object is "as parent",
-its value comes from the next object above, up to SYSTEM.BASE.TOPIC. ``publishing.py`` publishes.
+The nearest topic object at or above a topic string in the topic tree gives the attributes. If an attribute of that object is "as
+parent", its value comes from the next object above, up to SYSTEM.BASE.TOPIC. ``publishing.py`` publishes.
 
 Source: IBM MQ, "DEFINE TOPIC", "Combining topic strings", reason codes 2085, 2425.
 """
@@ -34,14 +34,14 @@ _AS_PARENT: dict[int, Value] = {
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic string with its attributes. ``name`` is the topic object that governs it."""
+    """A topic string with its attributes. ``name`` is the name of the nearest topic object at or above it."""
 
     string: str
     name: str
     values: dict[int, Value]
 
     def integer(self, selector: int) -> int:
-        """Return an integer attribute."""
+        """Return the value of an integer attribute."""
         value = self.values[selector]
         assert isinstance(value, int)
         return value
@@ -61,7 +61,7 @@ def full_topic_string(objects: Objects, name: str, given: str) -> str:
 
 
 def topic_at(objects: Objects, string: str) -> Topic:
-    """Return the topic for this topic string."""
+    """Return the topic with this topic string, and with the attributes that topic objects give it."""
     above = list(objects_at_and_above(objects, string))
     values: dict[int, Value] = {}
     for selector, as_parent in _AS_PARENT.items():

@@ -1,8 +1,8 @@
-"""An index of subscriptions by topic string, which finds a publication's subscriptions without looking at all others.
+"""An index of subscriptions by topic string. It finds a publication's subscriptions without testing every subscription.
 
-Topic strings without wildcards are in a dictionary. Topic strings with topic-based wildcards are in a tree, by their levels
+Topic strings without wildcards are in a dictionary. Topic strings with topic-based wildcards are in a tree, under their levels
 before the first ``#``. Topic strings with character wildcards are found by their text before the first wildcard. The index can
-find too many subscriptions, but never too few. ``Subscription.matches`` decides.
+find too many subscriptions, but never too few. ``Subscription.matches`` decides which of them match.
 
 ``topic_string.py`` interprets wildcards.
 """
@@ -21,7 +21,7 @@ _SPECIAL = re.compile(r"[*?%]")
 
 
 class _Level(Generic[T]):
-    """A level of the tree. Topic strings in ``here`` end at this level. Topic strings in ``below`` continue with ``#``."""
+    """A level of the tree. Topic strings of values in ``here`` end at this level. Those of ``below`` continue with ``#``."""
 
     __slots__ = ("below", "here", "next")
 
@@ -77,7 +77,7 @@ class TopicIndex(Generic[T]):
             _discard(self._plain, topic_string, one)
 
     def candidates(self, topic_string: str) -> Iterator[T]:
-        """Yield, once each, the values whose topic strings can match this topic."""
+        """Yield the values whose topic strings can match this topic. No value is yielded twice."""
         yield from self._plain.get(topic_string, ())
         if self._root:
             yield from dict.fromkeys(self._in_tree(topic_string.split(SEPARATOR)))
@@ -98,7 +98,7 @@ class TopicIndex(Generic[T]):
 
 
 def _levels(topic_string: str) -> tuple[list[str], bool]:
-    """Return the levels before the first ``#``, and whether they are all levels of the topic string."""
+    """Return a topic string's levels before the first ``#``, and whether it has no other levels."""
     levels = topic_string.split(SEPARATOR)
     if "#" not in levels:
         return levels, True

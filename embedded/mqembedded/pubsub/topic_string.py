@@ -1,6 +1,6 @@
-"""Combines topic strings from their parts, and matches them with a subscription's wildcards.
+"""Combines the parts of topic strings, and matches topic strings with a subscription's wildcards.
 
-``topic.py`` has topic objects and their attributes, ``subscription.py`` the subscriptions.
+Topic objects and their attributes are in ``topic.py``, subscriptions in ``subscription.py``.
 
 Source: IBM MQ, "Using topic strings", "Combining topic strings", "Topic-based wildcard scheme", "Wildcard schemes", reason code
 2425. Unverified: a topic-based wildcard also matches an empty level.
@@ -24,9 +24,9 @@ ADMIN_PREFIX = "$SYS/MQ/"
 
 
 def text_of(raw: bytes, ccsid: int = UTF_8) -> str:
-    """Return an application's text. ``ccsid`` is its character set, perhaps that of the queue manager.
+    """Return an application's text. ``ccsid`` is the text's CCSID, which can be MQCCSI_Q_MGR.
 
-    Invalid bytes are kept, so that ``bytes_of`` returns them unchanged.
+    Invalid UTF-8 is kept, so that ``bytes_of`` returns it unchanged.
     """
     page = codec(ccsid, mq.MQENC_NATIVE)
     if page is None or page.name == "utf-8":
@@ -35,7 +35,7 @@ def text_of(raw: bytes, ccsid: int = UTF_8) -> str:
 
 
 def bytes_of(text: str) -> bytes:
-    """Return a text in UTF-8, as applications get it."""
+    """Return text in UTF-8, the form in which applications receive it."""
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -47,14 +47,14 @@ class Wildcards(enum.Enum):
 
 
 def combined(of_object: str, given: str) -> str:
-    """Return the full topic string from a topic object's TOPICSTR and the application's string. Either can be empty."""
+    """Return the full topic string from a topic object's TOPICSTR and the application's string. Either part can be empty."""
     # A part that begins with a blank or a null counts as empty.
     present = [part for part in (of_object, given) if part and part[0] not in " \0"]
     return SEPARATOR.join(present)
 
 
 def is_well_formed(pattern: str, wildcards: Wildcards) -> bool:
-    """Whether a subscription can have this topic string. With character wildcards, ``%`` needs ``*``, ``?`` or ``%`` after it."""
+    """Return whether a subscription's topic string is legal. With character wildcards, ``%`` escapes ``*``, ``?`` or ``%``."""
     if wildcards is Wildcards.TOPIC:
         return True
     characters = iter(pattern)
@@ -62,7 +62,7 @@ def is_well_formed(pattern: str, wildcards: Wildcards) -> bool:
 
 
 def has_wildcards(pattern: str, wildcards: Wildcards) -> bool:
-    """Whether a subscription's topic string can match more than one topic."""
+    """Return whether a subscription's topic string can match more than one topic."""
     if wildcards is Wildcards.TOPIC:
         return not {"#", "+"}.isdisjoint(pattern.split(SEPARATOR))
     return bool(re.search(r"[*?]", re.sub(r"%.", "", pattern, flags=re.DOTALL)))
@@ -82,7 +82,7 @@ def _may_see(pattern: str, topic: str) -> bool:
 
 
 def _levels_match(pattern: Sequence[str], topic: Sequence[str]) -> bool:
-    """Whether levels match. ``#`` matches any number of levels, even none; ``+`` matches any level; others match themselves."""
+    """Return whether a pattern matches a topic. ``#`` matches any number of levels, even none; ``+`` matches any level."""
     # The numbers of leading topic levels that all pattern levels so far can match.
     reached = {0}
     for level in pattern:

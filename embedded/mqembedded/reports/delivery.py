@@ -1,9 +1,9 @@
 """Delivers messages that the queue manager itself puts, and messages from a channel.
 
-A report goes to the reply-to queue. If that queue does not take it, the report goes to the dead-letter queue with an MQDLH in
+A report goes to the reply-to queue. If that queue does not take the report, it goes to the dead-letter queue with an MQDLH in
 front. If the dead-letter queue does not take it either, the report is dropped. The user of the reported message needs PUT and
-PASSID for the reply-to queue (IBM MQ, "Message context", for COD and expiration; for other reports see the reading "authority for
-other reports"). As with MQOPEN, the profile of the name or of the transmission queue is checked.
+PASSID for the reply-to queue: for COD and expiration reports (IBM MQ, "Message context"), and for other reports if the reading
+``OTHER_REPORTS_NEED_AUTHORITY`` is true. The profile is that of the queue's name or of the transmission queue, as for MQOPEN.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def delivered(
     *,
     needs_authority: bool,
 ) -> list[Message]:
-    """Make a message, count it in its queue, and return it. Return an empty list if no queue takes it.
+    """Make a message for the reply-to queue, or else for the dead-letter queue. Count it there, and return it in a list.
 
-    ``needs_authority`` is set if the user in the descriptor needs authority for this queue.
+    The list is empty if no queue takes it. ``needs_authority`` is set if the descriptor's user needs authority for the queue.
     """
     try:
         target = q_mgr.cluster.addressed(reply_to_q, reply_to_q_mgr)
@@ -75,9 +75,9 @@ def dead_letter(
     reason: int,
     destination: tuple[str, str],
 ) -> Message | None:
-    """Return the message for the dead-letter queue, with an MQDLH in front, or None if that queue does not take it.
+    """Return the message for the dead-letter queue, with an MQDLH in front, or None if that queue does not take the message.
 
-    ``destination`` is the message's queue and queue manager. ``md`` becomes the descriptor of the dead letter.
+    ``destination`` names the queue and queue manager that the message was for. ``md`` becomes the dead letter's descriptor.
     """
     name = str(q_mgr.catalogue.q_mgr_values[mq.MQCA_DEAD_LETTER_Q_NAME])
     fields = (
@@ -116,12 +116,12 @@ def placed(
     *,
     bound: Bound | None = None,
 ) -> Message:
-    """Make a message for a queue, or for the transmission queue to it. Count the message in this queue, and return it.
+    """Make a message for the queue of a target, which can be a transmission queue. Count it in this queue, and return it.
 
     ``bound`` overrides the target's binding.
 
     Raises:
-        Failed: the queue refuses the message, with this reason code.
+        Failed: the queue refuses the message. The reason code explains why.
     """
     queue = target.queue
     persistent = md.persistence == mq.MQPER_PERSISTENT

@@ -3,13 +3,13 @@
 The Report field of a message asks for reports, and chooses the data and the identifiers that reports contain. A report goes to
 the message's ReplyToQ. If that queue refuses the report, it goes to the dead-letter queue, except if the message has
 MQRO_DISCARD_MSG. If the dead-letter queue also refuses it, the report is dropped and logged. A report belongs to the unit of work
-of its put or get, and is written to the disk with that unit of work. Only messages that a channel cannot deliver get exception
-reports. An application that puts to a queue of its own queue manager gets a reason code instead.
+of the reported put or get, and is written to the disk with that unit of work. Exception reports are made only about messages that
+a channel cannot deliver. An application that puts to a queue of its own queue manager gets a reason code instead.
 
 Source: IBM MQ, "Report", "Structure of the report field", "OriginalLength", "Reports and segmented messages", "Feedback",
 "Activity report MQMD", "Conversion of report messages". Unverified: identity context and priority are the original message's; an
-expiry report with MQRO_PASS_DISCARD_AND_EXPIRY expires after 60 seconds; a report with data has the properties that their copy
-options choose; messages with an MQDLH get no COA or COD reports; a report that cannot be put does not affect the reported
+expiry report with MQRO_PASS_DISCARD_AND_EXPIRY expires after 60 seconds; a report with data has the properties whose copy
+options ask for this; messages with an MQDLH get no COA or COD reports; a report that cannot be put does not affect the reported
 message.
 
 ``delivery.py`` delivers reports. ``calls/putting.py`` sets fields of reports that applications put.
@@ -97,24 +97,24 @@ def check_report(report: int) -> int:
 
 
 def wants_reply_queue(report: int) -> bool:
-    """Whether a Report field asks for a report, which needs a ReplyToQ (reason code 2027)."""
+    """Return whether a Report field asks for a report. If so, the message needs a ReplyToQ (reason code 2027)."""
     wanted = mq.MQRO_PAN | mq.MQRO_NAN | mq.MQRO_ACTIVITY
     return bool(report & wanted) or any(kind.asked(report) for kind in _KINDS)
 
 
 def is_confirmed(kind: Kind, report: int, format_: bytes) -> bool:
-    """Whether the queue manager makes a COA or COD report for a message with this Report and Format."""
+    """Return whether the queue manager makes this kind of report (COA or COD) about a message with this Report and Format."""
     return bool(kind.asked(report)) and format_ not in (mq.MQFMT_DEAD_LETTER_HEADER, mq.MQFMT_XMIT_Q_HEADER)
 
 
 def delivery_is_confirmed(message: Message) -> bool:
-    """Whether the queue manager will make a COD report when this message is got."""
+    """Return whether the queue manager will make a COD report when this message is got."""
     report, format_ = _REPORT_AND_FORMAT.unpack_from(message.md, _REPORT_OFFSET)
     return is_confirmed(COD, report, format_)
 
 
 def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list[Message]:
-    """Make the COA reports about new messages, count them in their queues, and return them. They are not available yet."""
+    """Make COA reports about new messages, count them in their queues, and return them. The reports are not available yet."""
     made = []
     for message in messages:
         made += _of(q_mgr, COA, message)
@@ -122,7 +122,7 @@ def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list
 
 
 def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Message]:
-    """Make the COD report about an MQGET's messages, count it in its queue, and return it. It is not available yet.
+    """Make the COD report about an MQGET's messages, count it in its queue, and return it. The report is not available yet.
 
     Segments that are got together get one report (IBM MQ, "Reports and segmented messages").
     """
@@ -149,7 +149,7 @@ def report_on_exception(
 
 
 def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
-    """Remove expired messages from a queue, and make the reports that they ask for. Callers hold the lock.
+    """Remove expired messages from a queue, and make the reports that these messages ask for. Callers hold the lock.
 
     Raises:
         Failed: the disk refuses the write.
@@ -171,13 +171,13 @@ def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
 
 
 def forget(messages: Iterable[Message]) -> None:
-    """Subtract reports that could not be written from their queues' counts. Callers hold the lock."""
+    """Correct the queues' counts after these reports could not be written. Callers hold the lock."""
     for message in messages:
         message.queue.held -= 1
 
 
 def publish(messages: Iterable[Message]) -> None:
-    """Make reports available that were written. Callers hold the lock."""
+    """Make reports available after they were written. Callers hold the lock."""
     for message in messages:
         message.queue.make_available((message,))
 
@@ -198,7 +198,7 @@ def _report(
     properties: bytes,
     expires_at_s: float | None,
 ) -> list[Message]:
-    """Make a report, count it in its queue, and return it. Return an empty list if no queue takes it.
+    """Make a report, count it in its queue, and return it in a list. The list is empty if no queue takes the report.
 
     ``about`` is the descriptor of the reported message. The other parameters are the message's data, properties and expiry. For
     segments that are got together, descriptor and data are those of the reassembled message.
@@ -218,7 +218,7 @@ def _report(
 
 
 def _headers_length(format_: bytes, data: bytes) -> int:
-    """Return the length of the MQ headers in front of the data. They do not count in the 100 bytes of a report with data."""
+    """Return the length of the MQ headers in front of the data. Headers do not count in the 100 bytes of a report with data."""
     at = 0
     while True:
         if format_ == mq.MQFMT_DEAD_LETTER_HEADER:
@@ -238,8 +238,8 @@ def _descriptor(
 ) -> MessageDescriptor:
     """Return the descriptor of a report.
 
-    GroupId, MsgSeqNumber, Offset and MsgFlags are the reported message's, so a report about a segment is a segment. Format,
-    CodedCharSetId, Encoding, Priority, Persistence and the identity context are the same, too.
+    GroupId, MsgSeqNumber, Offset and MsgFlags come from the reported message, so a report about a segment is a segment. Format,
+    CodedCharSetId, Encoding, Priority, Persistence and the identity context also come from it.
     """
     md = MessageDescriptor(about.pack(2))
     md.msg_type, md.feedback = mq.MQMT_REPORT, kind.feedback
