@@ -88,7 +88,7 @@ def test_the_first_message_has_its_own_properties_beside_those_of_the_group(owne
 
 def test_a_first_message_with_another_value_for_one_of_the_groups_is_refused_and_the_group_goes_on(owner):
     with owner.producer() as producer, producer.group(properties={"file": "a"}) as group:
-        with pytest.raises(errors.MessageRefused, match="property 'file' is a property of the group"):
+        with pytest.raises(errors.MessageRefused, match="property 'file' has another value in the group's properties"):
             group.put(b"1", properties={"file": "b"})
         group.put(b"1", properties={"file": "a"})
         group.put(b"2", properties={"file": "b"})

@@ -128,7 +128,7 @@ def test_what_cannot_be_a_message_is_refused_and_the_group_goes_on(owner):
         (b"3", {"format": "LONGER.THAN.8"}, "longer than 8 characters"),
         (b"3", {"format": b"BYTES"}, "format must be a str"),
         (b"3", {"format": "ÄÖ"}, "8 ASCII characters"),
-        (b"3\xe4", {"format": "MQSTR"}, "byte at position 1 is not UTF-8, as which .* Say their CCSID with ccsid="),
+        (b"3\xe4", {"format": "MQSTR"}, "byte at position 1 is not UTF-8, but .* Give their CCSID with ccsid="),
         (iter([b"3"]), {"format": "MQSTR", "last": False}, "a stream of format MQSTR needs ccsid="),
         ("3€", {"ccsid": 819}, "the character at position 1 of the text is not in CCSID 819"),
         ("3", {"ccsid": 930}, "there is no code page for CCSID 930 here. Put bytes"),
