@@ -203,7 +203,7 @@ class _Rows:
         )
 
     def key(self, at: int, otherwise: str) -> str:
-        """Return a row's key as text; ``otherwise`` without a key column. Keys have one type, so two keys have two texts."""
+        """Return a row's key as text, or ``otherwise``. All keys have one type, so different keys have different texts."""
         if self._columns.key is None:
             return otherwise
         key = self.value(self._columns.key, at)
