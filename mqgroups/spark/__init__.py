@@ -10,12 +10,12 @@
      driver                                                executors
      data_source.py ──► batch_source, stream_source        read(bundle): browse, by GroupId
          offsets.py   what is planned, what to remove            browse.py → rows.py → Arrow
-         reservation  the queue, for one query; removal.py       connections.py  one per worker process
+         reservation.py  one query per queue; removal.py         connections.py  a pool in each worker process
      data_source.py ──► sink                               write(rows): put, with a status record for each group
      checked ──► group_checks.py                           verdicts.py, on the counts of each group
 
-If this package is installed, Spark finds the format by itself (module ``pyspark_ibmmq``). Otherwise call ``register``. No other
-part of mqgroups imports this package. The documentation begins with docs/spark/start.md. docs/spark/options.md lists the options.
+If mqgroups is installed, Spark finds the format by itself (module ``pyspark_ibmmq``). If Spark does not find it, call
+``register``. No other part of mqgroups imports this package. See docs/spark/start.md, and docs/spark/options.md for the options.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def checked(messages: DataFrame, *, trailer: Column | str | None = None) -> Data
 
     Args:
         messages: all rows of each group, from a batch read or from a micro-batch in ``foreachBatch``. Additional columns are
-            allowed. The read needs the options ``includeMqmd`` and ``includeHeaders``, whose columns show abandoned groups.
-        trailer: a column with the number of messages before the last message, if the last message of each group contains this
-            number. The column is null for all other messages.
+            allowed. Read with the options ``includeMqmd`` and ``includeHeaders``, whose columns show abandoned groups.
+        trailer: a column, or its name, if the last message of each group is a trailer. In the trailer's row, the column has the
+            number of the group's other messages. In all other rows it is null.
 
     Returns:
-        ``key``: as in the messages. ``reason``: the first that applies of abandoned, not_in_group, duplicate, gap, incomplete,
-        sequence and trailer. ``detail``: a text with all reasons that apply. It has numbers, but no message data.
+        ``key`` is the key in the messages. ``reason`` is the first of these reasons that applies: abandoned, not_in_group,
+        duplicate, gap, incomplete, sequence, trailer. ``detail`` is a text with all reasons that apply, without message data.
 
     Raises:
         SparkOptionError: ``messages`` lacks a column.
@@ -79,7 +79,7 @@ def register(spark: SparkSession) -> None:
 
 
 def is_written(options: Mapping[str, str]) -> bool:
-    """Whether an earlier run has completed a batch write, so that a program need not compute the rows again.
+    """Return whether an earlier run has completed a batch write. Then a program need not compute the rows again.
 
     Args:
         options: the options of ``df.write.format("ibmmq")``, with ``txnAppId`` and ``txnVersion``.

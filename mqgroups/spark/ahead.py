@@ -1,6 +1,6 @@
 """Finds groups in a thread, during the time in which Spark's tasks read a micro-batch and Spark does not call the source.
 
-The thread uses the connection of the process. So each call of Spark first waits until the thread has finished its current group.
+The calls of Spark use the thread's connection too. So each call first waits until the thread has finished its current group.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _log = logging.getLogger("mqgroups.spark")
 
 
 class Ahead:
-    """At most one running thread that finds groups in advance. The object can be pickled while no thread runs."""
+    """The thread that finds groups in advance, if one runs. The object can be pickled while no thread runs."""
 
     def __init__(self) -> None:
         self._work: tuple[Thread, Event] | None = None

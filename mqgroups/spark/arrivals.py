@@ -1,17 +1,17 @@
 """Finds the groups that arrive on a queue, at a cost that depends on the number of new groups.
 
 Between calls the browse cursor stays where it is. So a group at the end of the queue costs one MQGET, however deep the queue is.
-A group can also appear before the cursor, because its last message comes late, or because its messages are committed later than
-messages behind them. Only another *pass*, which reads every first message from the start of the queue, finds such a group. Each
-pass is followed by a pause that is four times as long as the pass, so passes take at most a fifth of the time. While no group
-arrives, the pause grows to four seconds.
+A group can also appear where the cursor has already passed, because its last message comes late, or because its messages are
+committed later than messages behind them. Only another *pass*, which reads every first message from the start of the queue, finds
+such a group. After each pass there is a pause that is four times as long as the pass, so passes take at most a fifth of the time.
+While no group arrives, the pause grows to four seconds.
 
-A group that does not fit into a micro-batch waits here for the next micro-batch. Applications may use a GroupId more than once.
+A group that does not fit into a micro-batch waits here for the next micro-batch. Applications can use a GroupId more than once.
 Then messages of one group could be mistaken for messages of another group with the same GroupId. So the second group is *held*
-until the first one is removed. Then this module checks again whether the second group is complete, because messages of the first
-one may have completed it. Under availableNow this module finds all groups before the first micro-batch.
+until the first one is removed. Then this module checks again whether the second group is complete, because it may have looked
+complete only with messages of the first group. Under availableNow this module finds all groups before the first micro-batch.
 
-Not here: which groups were planned before (``manifests.py``), and limits (``offsets.py``).
+``manifests.py`` knows which groups were already planned, and ``offsets.py`` knows the limits.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _MOST_WAITING = 100_000
 
 
 class Planning(Protocol):
-    """The methods of ``Manifests`` that report which groups are in a micro-batch and not removed."""
+    """The methods of ``Manifests`` that report which groups are in a micro-batch and not yet removed."""
 
     def knows(self, key: Key) -> bool:
-        """Whether a micro-batch contains this group."""
+        """Return whether a micro-batch contains this group."""
 
     def holds(self, key: Key) -> bool:
-        """Whether a micro-batch contains this group, or another group with the same GroupId."""
+        """Return whether a micro-batch contains this group, or another group with the same GroupId."""
 
 
 class Heads(Protocol):
@@ -78,22 +78,22 @@ class Arrivals:
         return {key.stamp for key in self._waiting}
 
     def waits(self, key: Key) -> bool:
-        """Whether this message, or a group with this GroupId, waits for a micro-batch."""
+        """Return whether this message outside groups, or any group with this GroupId, waits for a micro-batch."""
         return any(each.name == key.name for each in self._waiting)
 
     @property
     def wait_for_removal(self) -> bool:
-        """Whether the next groups come only after earlier groups are removed, because some are held or all were found."""
+        """Whether more groups can come only after a removal, because some groups are held or all groups were found."""
         return self._is_closed or bool(self._held)
 
     def find_all_and_close(self) -> None:
-        """Find the groups that are on the queue now. Groups that arrive later are not found. Raises MQIError."""
+        """Find the groups that are on the queue now. After this call no other groups are found. Raises MQIError."""
         for head in self._queue.heads():
             self._note(head)
         self._is_closed = self._at_end = True
 
     def look_on(self, planning: Planning, most: int = _MOST_WAITING) -> Iterator[None]:
-        """Find groups until the end of the queue, or until ``most`` groups wait. Yields after each group. Raises MQIError."""
+        """Find one group in each step, until the end of the queue or until ``most`` groups wait. Raises MQIError."""
         if self._is_closed or len(self._waiting) >= most:
             return
         for head in self._walked():
@@ -110,7 +110,7 @@ class Arrivals:
                 pass
 
     def found(self, planning: Planning) -> Iterator[Planned]:
-        """Yield the waiting groups, then new groups on the queue, but at most one group of each GroupId. Raises MQIError."""
+        """Yield the waiting groups, then new groups on the queue, at most one group for each GroupId. Raises MQIError."""
         names: set[tuple[bytes, str]] = set()
         for head in tuple(self._waiting.values()):
             if planning.knows(head.key):
@@ -121,14 +121,14 @@ class Arrivals:
             yield from self._new(self._walked(), planning, names)
 
     def next_ones(self, planning: Planning, wait_ms: int) -> Iterator[Planned]:
-        """Wait for a group at the end of the queue, then yield it and the groups behind it. Raises MQIError."""
+        """Wait up to ``wait_ms`` for a group at the end of the queue. Yield it and the groups behind it. Raises MQIError."""
         if not self._is_closed:
             self._at_end = False
             yield from self._new(self._queue.more_heads(wait_ms), planning, set())
             self._at_end = True
 
     def latest(self, planned: Planned) -> Planned:
-        """Return ``planned``. For a message outside groups, include all copies that have been found since then."""
+        """Return ``planned``. If it is for messages outside groups, return it with all copies that have been found so far."""
         return planned if planned.key.is_group else self._waiting[planned.key]
 
     def counted(self, planned: Planned) -> None:
@@ -146,7 +146,7 @@ class Arrivals:
             self._forget(key)
 
     def removed(self, keys: Iterable[Key]) -> None:
-        """Forget these groups, because they are removed. Another group may have the same key later."""
+        """Forget these groups, because they are removed. Another group with the same key can be found later."""
         keys = tuple(keys)
         self.planned(keys)
         self._queue.forget(keys)
@@ -162,7 +162,7 @@ class Arrivals:
             names.add(head.key.name)
 
     def _note(self, head: Planned) -> bool:
-        """Add a group to the waiting groups. Returns whether the group is new."""
+        """Add a group to the waiting groups, and return whether the group is new."""
         before = self._waiting.get(head.key)
         if before is None or before.key.copies < head.key.copies:
             self._waiting[head.key] = head
@@ -170,7 +170,7 @@ class Arrivals:
         return before is None
 
     def _is_free(self, head: Planned, planning: Planning, names: set[tuple[bytes, str]]) -> bool:
-        """Whether a waiting group can be planned now. ``names`` has the names of the groups that were yielded before."""
+        """Return whether a waiting group can be planned now. ``names`` has the ``Key.name`` of each group yielded so far."""
         key = head.key
         if key.name in names or planning.holds(key):
             self._held.add(key)

@@ -1,7 +1,7 @@
-"""The batch source, which browses the groups that are on the queue when the DataFrame is planned. Also: how tasks read bundles.
+"""The batch source, which browses the groups that are on the queue when Spark plans the DataFrame.
 
 Spark plans a DataFrame once. It reads the bundles again for each action on the DataFrame, and when it retries a task. So the
-batch source removes nothing. To remove what was read, read the queue as a stream with ``trigger(availableNow=True)``.
+source removes nothing. To remove what was read, read a stream with ``trigger(availableNow=True)``. Streams read bundles too.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Bundle(InputPartition):
     """The groups that one task reads. ``value`` is a tuple of ``Planned``.
 
     Attributes:
-        sign: the source, the manifest and the number of the bundle. With them the task puts the sign that it has read the bundle
-            to its end. ``None`` for no sign.
+        sign: the source, the manifest and the number of the bundle. They identify the sign that the task puts when it has read
+            the bundle to its end. ``None`` means that the task puts no sign.
     """
 
     def __init__(self, value: tuple[Planned, ...], sign: tuple[str, str, int] | None = None) -> None:
@@ -44,7 +44,7 @@ class Bundle(InputPartition):
 
 
 def read_bundle(bundle: InputPartition, options: SourceOptions) -> Iterator[RecordBatch]:
-    """Yield the messages of a bundle as record batches, group after group, each group in sequence. This runs in a task.
+    """Yield the messages of a bundle as record batches, one group after the other, each in sequence. This runs in a task.
 
     Raises:
         GroupGone: a group is missing or not complete, and ``failOnDataLoss`` is true.

@@ -1,13 +1,13 @@
 """Browse the groups on a queue: which groups are complete, how many messages they have, and the messages themselves.
 
-A complete group is found by its first message, with a browse in physical order for sequence number 1 and
-MQGMO_ALL_MSGS_AVAILABLE. Its last message is found by sequence number, in one call if the group is as long as the group before.
+To find complete groups, this module browses for sequence number 1 in physical order, with MQGMO_ALL_MSGS_AVAILABLE. Then it
+searches for a group's last message by sequence number. One call is enough if the group is as long as the previous group.
 
-A group is read from its first message to its last message, in physical order. Applications may use a GroupId more than once, or
+A group is read from its first message to its last message, in physical order. Applications can use a GroupId more than once, or
 put a message twice. So each sequence number is read once, and a message that does not have the next number is skipped. If several
-messages have number 1, the last of them before number 2 begins the group. If the messages are not in sequence, the remaining
-messages are read by sequence number. A search by sequence number finds the first message on the queue with this number. So it is
-used only for the first group on the queue with its GroupId.
+messages with number 1 precede number 2, the last of them begins the group. If the messages are not in sequence, the remaining
+messages are read by sequence number. A search by sequence number finds the first message on the queue with this number. So this
+search is used only for a group that is the first on the queue with its GroupId.
 
 Each search moves a browse cursor, so there are two handles. ``_walker`` moves from first message to first message, ``_looker`` is
 for all other searches. On z/OS the queue needs INDXTYPE(GROUPID), otherwise MQGET fails (2394). On other platforms IBM documents
@@ -46,7 +46,7 @@ _BY_SEQ_NUMBER = mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_NUMBER
 
 
 class Got(NamedTuple):
-    """The result of MQGET: the data of one logical message, its MQMD, and the MQGMO after the call."""
+    """The result of MQGET: the data of one logical message, its MQMD, and the MQGMO as MQGET has returned it."""
 
     data: bytes
     md: bytes
@@ -59,7 +59,7 @@ class Got(NamedTuple):
 
 
 class AtNumber(Enum):
-    """What the queue has at a sequence number of a group: no message, a message, or the group's last message."""
+    """The result of a search for a sequence number of a group: no message, a message, or the group's last message."""
 
     GONE = auto()
     TAKEN = auto()
@@ -75,8 +75,8 @@ class BrowsedQueue:
         Args:
             connection: a connection whose settings determine how long to try to reconnect.
             name: the name of the queue.
-            convert: let the queue manager convert data to UTF-8.
-            headers: return message properties, in an MQRFH2 in front of the data.
+            convert: whether the queue manager converts data to UTF-8.
+            headers: whether MQGET returns message properties, in an MQRFH2 in front of the data.
 
         Raises MQIError.
         """
@@ -127,21 +127,21 @@ class BrowsedQueue:
     def heads(self) -> Iterator[Planned]:
         """Begin a pass over the queue: yield all complete groups and messages outside groups, in physical order.
 
-        The messages of a group that has more than one are not counted. If several messages outside groups have the same key, the
-        key is yielded for each of them, and ``copies`` is its count so far. Raises MQIError.
+        If a group has more than one message, its messages are not counted. If several messages outside groups have the same key,
+        the key is yielded once for each message, and ``copies`` is the number of these messages so far. Raises MQIError.
         """
         self._pass = _Pass(self._connection.generation)
         return self._heads(mq.MQGMO_BROWSE_FIRST, 0)
 
     def more_heads(self, wait_ms: int) -> Iterator[Planned]:
-        """Continue the pass behind the group that was yielded last, and wait for the first group there. Raises MQIError.
+        """Continue the pass behind the last yielded group, and wait up to ``wait_ms`` for the next group. Raises MQIError.
 
-        A group that begins before the last yielded group is not found, even if it has been completed since then.
+        A group that begins in front of the last yielded group is not found, even if its last message has arrived since then.
         """
         return self._heads(mq.MQGMO_BROWSE_NEXT, wait_ms)
 
     def forget(self, keys: Iterable[Key]) -> None:
-        """Let the pass yield these keys again, because the messages that had them are removed."""
+        """Let the pass yield these keys again, because it may find other messages with them. The old messages are removed."""
         for key in keys:
             self._pass.seen.pop(key, None)
 
@@ -183,14 +183,14 @@ class BrowsedQueue:
     def counted(self, planned: Planned, guess: int = 1) -> Planned:
         """Return a complete group with its number of logical messages. ``guess`` is a likely number. Raises MQIError.
 
-        The number stays 0 if another application has got the last message. It may be wrong if another group has the same GroupId.
+        The number stays 0 if another application has got the last message. It can be wrong if another group has the same GroupId.
         """
         if planned.messages:
             return planned
         return Planned(planned.key, number_of_last(lambda seq: self._place(planned.key, seq), guess))
 
     def first_key(self) -> Key | None:
-        """Return the key of the first message on the queue or of its group; ``None`` if the queue is empty. Raises MQIError."""
+        """Return the first message's key, as if this message began its group; ``None`` if the queue is empty. Raises MQIError."""
         found = self._descriptor(st.md(), st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY))
         return None if found is None else key_of(found[0])
 
@@ -226,7 +226,7 @@ class BrowsedQueue:
     def beginning(self, planned: Planned) -> Key | None:
         """Read a group, and return the key of its first message; ``None`` if the group is not complete. Raises MQIError.
 
-        A group can look complete because of the messages of another group with the same GroupId.
+        ``heads`` can yield a group that only looks complete, because another group has the same GroupId.
         """
         try:
             messages = self.messages(planned)
@@ -246,7 +246,7 @@ class BrowsedQueue:
                 return
 
     def _as_they_lie(self, key: Key) -> Generator[Got, None, int | None]:
-        """Yield a group's messages while they are in sequence. Returns the first missing number, ``None`` if all came."""
+        """Yield a group's messages up to the first missing number. Returns this number, or ``None`` if no number is missing."""
         seq, first = 1, None
         try:
             for message in self._in_order(st.md(group_id=key.identifier, ccsid=_UTF_8), _BY_GROUP_ID):
@@ -293,7 +293,7 @@ class BrowsedQueue:
                 yield message
 
     def _is_first(self, key: Key) -> bool:
-        """Whether this group's first message is before those of all other groups with the same GroupId."""
+        """Return whether this group's first message is the first one on the queue of all groups with the same GroupId."""
         md = st.md(group_id=key.identifier, msg_seq_number=1)
         found = self._descriptor(
             md, st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID | self._head_match)
@@ -311,7 +311,7 @@ class BrowsedQueue:
             return self._joined(md)
 
     def _joined(self, md: bytearray) -> Got | None:
-        """Return the segments of a message as one message. It is not converted, and has the MQMD of the first segment."""
+        """Join the segments of a message. The result is not converted, and has the MQMD of the first segment."""
         options = self._read_options & ~(mq.MQGMO_COMPLETE_MSG | mq.MQGMO_CONVERT)
         # The key is the offset. After a lost connection the segments come again, from the first one on.
         parts: dict[int, Got] = {}
@@ -357,7 +357,7 @@ class BrowsedQueue:
         return self.again(lambda: self._looker.get_descriptor(md, gmo))
 
     def again(self, call: Callable[[], _T]) -> _T:
-        """Call ``call``. If the connection is lost, reconnect, open the queue, and repeat the call, as the settings allow."""
+        """Return what ``call`` returns. If the connection is lost, reconnect, open the queue and repeat, as settings allow."""
         try:
             return call()
         except MQIError as error:
@@ -379,7 +379,7 @@ class BrowsedQueue:
 def number_of_last(place: Callable[[int], AtNumber], guess: int) -> int:
     """Return the sequence number of the last message of a group with more than one message; 0 if the last message is missing.
 
-    ``place`` is called once if ``guess`` is right, otherwise O(log n) times.
+    ``place`` returns what is at a sequence number. It is called once if ``guess`` is right, otherwise O(log n) times.
     """
     taken, gone, step = 1, 0, 1
     asked = max(guess, 2)
@@ -402,14 +402,14 @@ def number_of_last(place: Callable[[int], AtNumber], guess: int) -> int:
 
 @dataclass(slots=True)
 class _Pass:
-    """The state of a pass over the queue: the connection on which it began, and how often it has found each key."""
+    """The state of a pass over the queue: the connection's generation when the pass began, and how often each key was found."""
 
     generation: int
     seen: dict[Key, int] = field(default_factory=dict)
 
 
 def match_of_heads(connection: Connection) -> int:
-    """Return the match options that find the first messages of groups, or the first segments of these. z/OS has no segments."""
+    """Return the match options that find a group's first message, or this message's first segment. z/OS has no segments."""
     return mq.MQMO_MATCH_MSG_SEQ_NUMBER | (0 if connection.platform == mq.MQPL_ZOS else mq.MQMO_MATCH_OFFSET)
 
 
@@ -418,22 +418,22 @@ def _head(md: bytes, gmo: bytes) -> Planned:
 
 
 def _ends_group(gmo: bytes) -> bool:
-    """Whether MQGET returned the last message of a group, or a message outside groups."""
+    """Return whether MQGET returned the last message of a group, or a message outside groups."""
     return gmo[st.GMO_GROUP_STATUS] != mq.MQGS_MSG_IN_GROUP
 
 
 def key_of(md: bytes) -> Key:
-    """Return the key of a message outside groups, or of the group whose first message this is."""
+    """Return the key of a message outside groups, or of the group that begins with this message."""
     group_id = md[st.MD_GROUP_ID]
     stamp, msg_id = md[_STAMP].decode("latin-1"), md[st.MD_MSG_ID]
     return Key(group_id, stamp, msg_id) if group_id != GROUP_ID_NONE else Key(msg_id, stamp)
 
 
 def is_head(md: bytes) -> bool:
-    """Whether a physical message is the first message of a group, or the first segment of a first message."""
+    """Return whether a physical message is the first message of a group, or the first segment of a first message."""
     return st.long_at(md, st.MD_MSG_SEQ_NUMBER) == 1 and st.long_at(md, st.MD_OFFSET) == 0
 
 
 def begins(md: bytes, key: Key) -> bool:
-    """Whether the group with this key begins with this physical message."""
+    """Return whether the group with this key begins with this physical message."""
     return is_head(md) and key_of(md) == key

@@ -6,8 +6,8 @@ the task makes the connection, and the pool keeps it for the worker's next task 
     with lent(options.connection) as q_mgr:
         ...
 
-A lost connection is closed, and so is a connection whose block raises an error. A worker that Spark ends does not call MQDISC.
-Then the queue manager backs out the uncommitted work.
+The pool closes a lost connection, and a connection whose block raises an error. If Spark ends a worker, the worker does not call
+MQDISC. Then the queue manager backs out the uncommitted work.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The data source ``ibmmq``, as Spark calls it: the schema, readers and writers for given options.
 
-For each call Spark makes a data source in another process, and pickles the result. So it has no connection or state.
+For each call, Spark makes a data source in another process, and pickles the result. So a data source has no connection or state.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mqgroups.spark.rows import columns
 
 
 class IbmMqDataSource(DataSource):
-    """Message groups of an IBM MQ queue as rows, and rows as message groups."""
+    """The data source that reads message groups of an IBM MQ queue as rows, and writes rows as message groups."""
 
     @classmethod
     def name(cls) -> str:

@@ -3,16 +3,16 @@
     ConfigurationError
      └─ SparkOptionError        an option is unknown, missing, not for this use, or has an invalid value
     ApplicationError
-     └─ WriteRefused            message groups do not allow the columns, a row or the output mode of a write
+     └─ WriteRefused            the columns, a row or the output mode of a write are not possible for message groups
     StatusError
      └─ CheckpointUnusable      a query's checkpoint does not match the messages on the queues
     EnvironmentFailure
      ├─ IdentityMissing         Spark does not name the task, query or batch
      ├─ QueueReserved           another application has the source's queue open for input
-     ├─ GroupGone               a planned group is no longer on the queue, or not complete
+     ├─ GroupGone               a planned group is no longer on the queue, or is not complete
      └─ AmbiguousGroup          two groups have the same GroupId, and their messages cannot be distinguished
 
-Spark shows these errors in a traceback of the Python worker. They can be pickled. Their texts have no payload and no password.
+The errors can be pickled, and Spark shows them in a traceback of the Python worker. Their texts have no payload and no password.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class WriteRefused(ApplicationError):
     """A DataFrame or one of its rows cannot be written as message groups.
 
     Attributes:
-        because: ``"columns"``, ``"row"``, or ``"mode"`` if the mode is not append, as messages on a queue cannot be replaced.
+        because: ``"columns"``, ``"row"`` or ``"mode"`` is refused. Only append is possible, because messages cannot be replaced.
     """
 
     def __init__(self, message: str, because: Literal["columns", "row", "mode"]) -> None:
@@ -48,7 +48,7 @@ class WriteRefused(ApplicationError):
 
 
 class IdentityMissing(EnvironmentFailure):
-    """Code of a Spark task runs outside a task, or Spark does not provide the ids of the task's query and batch.
+    """Code that needs a Spark task runs outside a task, or Spark does not provide the ids of the task's query and batch.
 
     Attributes:
         what: the Spark property that is missing.
@@ -66,8 +66,8 @@ class CheckpointUnusable(StatusError):
     """A query's checkpoint does not match the messages on the queues. The source has removed nothing.
 
     Attributes:
-        because: ``"version"``: another version wrote the offset. ``"missing"``: the source's status queue lacks the list of the
-            groups of a micro-batch. ``"not-read"``: Spark has finished a micro-batch that tasks have not read to its end.
+        because: ``"version"`` means that another version wrote the offset, ``"missing"`` that the status queue lacks the list of
+            a micro-batch's groups, ``"not-read"`` that Spark has finished a micro-batch that tasks have not read to its end.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class GroupGone(EnvironmentFailure):
     Attributes:
         queue: the queue that the group was on.
         key: a text that identifies the group by its GroupId, or a message outside groups by its MsgId and put time.
-        found, expected: numbers of logical messages. ``expected`` is 0 if the messages were not counted.
+        found, expected: the found and the planned number of logical messages. ``expected`` is 0 if they were not counted.
     """
 
     def __init__(self, queue: str, key: str, found: int, expected: int) -> None:
@@ -126,12 +126,12 @@ class GroupGone(EnvironmentFailure):
 
 
 class AmbiguousGroup(EnvironmentFailure):
-    """The messages of a group do not follow its first message in sequence, and before it is another group with the same GroupId.
+    """A group's messages are not in sequence after its first message, and another group with the same GroupId precedes the group.
 
     Attributes:
         queue: the queue that the groups are on.
         key: a text that identifies the group by its GroupId.
-        msg_seq_number: the sequence number of the first message that does not follow.
+        msg_seq_number: the sequence number of the first message that is not in sequence.
     """
 
     def __init__(self, queue: str, key: str, msg_seq_number: int) -> None:

@@ -2,7 +2,7 @@
 
 Spark puts the traceback of its Python worker into the text of its own exception. This package's errors already explain what was
 found and what to do. So the methods that Spark calls omit the package's frames (``told_briefly``). The log has these frames at
-level DEBUG. ``cause`` returns the sentence without the text that Spark adds.
+level DEBUG. ``cause`` returns an error's sentence without the text that Spark adds.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def told_briefly(method: Callable[_P, _T]) -> Callable[_P, _T]:
 
 
 def rows_told_briefly(method: Callable[_P, Iterator[_T]]) -> Callable[_P, Iterator[_T]]:
-    """Return a generator method with short tracebacks, as ``told_briefly`` does for other methods."""
+    """Return a generator method that raises errors with a short traceback, as ``told_briefly`` does for other methods."""
 
     @wraps(method)
     def briefly(*arguments: _P.args, **named: _P.kwargs) -> Iterator[_T]:
@@ -87,7 +87,7 @@ def cause(error: BaseException | str) -> str:
     """Return one sentence for an exception of Spark: the class and text of the Python error in it, and what to do.
 
     Args:
-        error: what ``getOrCreate()``, an action, ``save()``, ``start()`` or ``awaitTermination()`` has raised, or its text.
+        error: the exception from ``getOrCreate()``, an action, ``save()``, ``start()`` or ``awaitTermination()``, or its text.
     """
     text = error if isinstance(error, str) else _text(error)
     python = _AFTER_PYTHON.split(text.partition("Traceback (most recent call last)")[2], 1)[0]

@@ -2,8 +2,8 @@
 
     messages ──► window by key, ordered by number ──► one row of facts for each group ──► verdicts, in Arrow batches
 
-Spark sorts the sequence numbers of each group, and collects only the steps between neighbors that are not 1. So no process holds
-a whole group, and no row comes to the driver. This works with Spark Connect, because it uses no JVM and no SparkContext.
+Spark sorts the sequence numbers of each group, and collects neighboring numbers only if they do not differ by 1. So no process
+holds a whole group, and no row comes to the driver. The checks use no JVM and no SparkContext, so Spark Connect can run them.
 """
 
 from __future__ import annotations

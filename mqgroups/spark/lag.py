@@ -1,4 +1,4 @@
-"""The lag of streams as metrics (``mqgroups/telemetry/lag.py``), from the report of the source in each query's progress."""
+"""Makes metrics of the lag (``mqgroups/telemetry/lag.py``), which each source reports in the progress of its query."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class LagListener(StreamingQueryListener):
 
     @guarded
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's name
-        """Keep the reports of the query's sources. If Spark repeats a micro-batch, there are no reports."""
+        """Keep the reports of the query's sources. If Spark repeats a micro-batch, the progress has no reports."""
         told = [_read(source.latestOffset) for source in event.progress.sources]
         if ours := [
             each for each in told if isinstance(each, dict) and {"queue", "oldest", "incomplete"} <= each.keys()
@@ -51,5 +51,5 @@ class LagListener(StreamingQueryListener):
 
     @guarded
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's name
-        """Forget the query."""
+        """Forget the reports of the query."""
         REPORTS.pop(str(event.runId), None)

@@ -1,7 +1,7 @@
-"""The status queue of the stream source. This module browses and changes its messages, as ``manifests.py`` decides.
+"""The status queue of the stream source. This module browses and changes the queue's messages, as ``manifests.py`` decides.
 
-The status queue is open on the connection that has reserved the data queue. If this connection is lost, ``ReservedQueue`` opens
-the data queue first. So a call is repeated only if the data queue is still reserved.
+The status queue is open on the connection that has reserved the data queue. If this connection is lost, ``ReservedQueue`` first
+reserves the data queue again. A call is repeated only if this succeeds.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ManifestQueue:
         reserved.again(self._check_first)
 
     def _check_first(self) -> None:
-        """Refuse the status queue of a sink. A sink reads all messages of its status queue, and fails if it finds manifests."""
+        """Refuse a sink's status queue. A sink reads all messages of its status queue, and would fail if it found manifests."""
         got = next(self._opened().browse(st.md()), None)
         if got is None:
             return
@@ -76,7 +76,7 @@ class ManifestQueue:
         return self._connection.open_queue(name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name)
 
     def browse(self, source: bytes) -> list[tuple[bytes, bytes]]:
-        """Return MsgId and data of all messages with this CorrelId. Raises MQIError, and StatusQueueUnusable for a report."""
+        """Return MsgId and data of messages with this CorrelId. Raises MQIError, and StatusQueueUnusable if one is a report."""
         return self._reserved.again(lambda: self._browse(source))
 
     def _browse(self, source: bytes) -> list[tuple[bytes, bytes]]:
@@ -87,7 +87,7 @@ class ManifestQueue:
         return found
 
     def has(self, source: bytes, msg_id: bytes) -> bool:
-        """Whether a message has this CorrelId and this MsgId. Raises the same errors as ``browse``."""
+        """Return whether a message has this CorrelId and this MsgId. Raises the same errors as ``browse``."""
         md = st.md(msg_id=msg_id, correl_id=source)
         found = self._reserved.again(lambda: self._opened().get_descriptor(md, LOOK))
         if found is None:

@@ -8,7 +8,7 @@ A manifest consists of messages on the source's status queue, in JSON. The Corre
     {"v": 2, "manifest": "<32 hex digits>", "missed": 1797000000}
     {"v": 2, "manifest": "<32 hex digits>", "removed": true}
 
-``by`` names the version that has put the message. A version refuses a message that has an unknown JSON name, unless the name
+Each message also has ``by``, the version that has put it. A version refuses a message with an unknown JSON name, unless the name
 begins with ``optional_``. The rule for status records is the same (``core.status``).
 
 What happens to a manifest in the calls of Spark::
@@ -18,8 +18,8 @@ What happens to a manifest in the calls of Spark::
     read                  each task puts the *sign* that it has read its bundle to the end: the second form
     commit(N)             removal of the groups begins. A unit of work that ends in the middle of a group puts the *note* that
                           the beginning of the group is gone: the third form. The new note replaces the bundle's earlier note
-    latestOffset, commit  after the removal is committed, a separate unit of work puts the *mark*: the last form. If groups were
-                          not found, it instead puts the time since when they are missed: the fourth form
+    latestOffset, commit  after the removal is committed, a separate unit of work puts the *mark*: the last form. If some groups
+                          were not found, it instead puts the time of this removal: the fourth form
     latestOffset(M)       the unit of work that puts the next manifest deletes the manifests up to number M that offset M does not
                           name, and the parts and signs of manifests that have a mark
 
@@ -64,7 +64,7 @@ COMES_BACK_WITHIN_S = 600
 
 
 class Messages(Protocol):
-    """The messages on the status queue. Those of a source have a CorrelId of 24 bytes, the ``source``."""
+    """The messages on the status queue. The argument ``source`` is the CorrelId of a source's messages, in 24 bytes."""
 
     @property
     def name(self) -> str:
@@ -77,19 +77,19 @@ class Messages(Protocol):
         """Put messages and delete the messages with these MsgIds, in one unit of work. Returns the MsgIds of the new messages."""
 
     def has(self, source: bytes, msg_id: bytes) -> bool:
-        """Whether a message of the source has this MsgId."""
+        """Return whether a message of the source has this MsgId."""
 
 
 @dataclass(slots=True)
 class _Manifest:
-    """What this process knows of a manifest.
+    """A manifest, as far as this process knows it.
 
     Attributes:
-        groups: the groups of its micro-batch; ``None`` if they are no longer needed.
+        groups: the groups of the micro-batch; ``None`` if they are no longer needed.
         bundles: the number of bundles. It stays the same if the micro-batch is repeated with another ``maxPartitions``.
-        keys: the keys of the groups that are not removed: of all groups, or of those that a removal did not find.
-        since: when a removal did not find groups, in seconds since 1970; 0 if it found all groups.
-        hidden: the keys of groups whose beginning another process has got, so its unit of work may hide the beginning.
+        keys: the keys of the groups that are not removed. After a removal, these are the groups that it did not find.
+        since: the time of the removal that did not find some groups, in seconds since 1970; 0 if all were found.
+        hidden: the keys of groups whose beginning another process may hide in its unit of work.
         names: the names of the keys.
     """
 
@@ -105,13 +105,13 @@ class _Manifest:
 
     @property
     def shares(self) -> list[list[Key]]:
-        """The keys of each bundle. The keys of groups that a removal did not find are in one bundle."""
+        """The keys in bundles. The keys of groups that a removal did not find are in a single bundle."""
         if self.groups is None:
             return [list(self.keys)]
         return [[planned.key for planned in bundle] for bundle in bundled(self.groups, self.bundles)]
 
     def is_due(self, now_s: int) -> bool:
-        """Whether the last removal found all groups, or the other groups cannot reappear any more."""
+        """Return whether the last removal found all groups, or the groups that it missed cannot reappear any more."""
         return not self.since or now_s - self.since >= COMES_BACK_WITHIN_S
 
 
@@ -122,10 +122,10 @@ class _OnQueue:
     Attributes:
         parts: the MsgIds of all messages except the mark.
         marks: the MsgIds of the mark.
-        read: the groups of each part that was read.
-        since: when a removal did not find groups, in seconds since 1970; 0 if it found all groups.
+        read: the groups of each part that was read, by the number of the part.
+        since: the time of the removal that did not find some groups, in seconds since 1970; 0 if all were found.
         begun: the keys of the groups for which a note reports that the beginning is gone.
-        seq: the number of its micro-batch; 0 if the status queue has no part.
+        seq: the number of the manifest's micro-batch; 0 if the status queue has no part.
     """
 
     parts: list[bytes] = field(default_factory=list)
@@ -180,20 +180,20 @@ class Manifests:
             found.read.clear()
 
     def knows(self, key: Key) -> bool:
-        """Whether a group is in a micro-batch."""
+        """Return whether a group is in a micro-batch."""
         return any(key in manifest.keys for manifest in self._manifests.values())
 
     def holds(self, key: Key) -> bool:
-        """Whether this group, or another group with the same GroupId, is in a micro-batch."""
+        """Return whether this group, or another group with the same GroupId, is in a micro-batch."""
         return any(key.name in manifest.names for manifest in self._manifests.values())
 
     @property
     def unfinished(self) -> int:
-        """The number of groups in micro-batches that may still be on the queue."""
+        """The number of groups that are in micro-batches and may still be on the queue."""
         return sum(len(manifest.keys) for manifest in self._manifests.values())
 
     def bundles(self, offset: Offset) -> list[list[Planned]]:
-        """Return the groups of the micro-batch that ends at ``offset``, in bundles. Call ``learn`` with this offset before.
+        """Return the groups of the micro-batch that ends at ``offset``, in bundles. Call ``learn`` with this offset first.
 
         Raises CheckpointUnusable if the groups were removed, because then they cannot be read again.
         """
@@ -214,7 +214,7 @@ class Manifests:
         """Put the manifest of the next micro-batch, and return the offset that names the manifest.
 
         Args:
-            offset: the end of the micro-batch before the next one. Spark has begun with this offset.
+            offset: the offset at which the next micro-batch starts. Spark has begun with this offset.
             source: a new identifier of 48 hexadecimal digits. It is used if the source has no identifier yet.
             manifest: a new identifier of 32 hexadecimal digits.
             groups: the groups of the next micro-batch.
@@ -239,10 +239,10 @@ class Manifests:
     # --- removal
 
     def to_remove(self, offset: Offset, now_s: int) -> dict[str, list[list[Key]]]:
-        """Return the keys of the groups up to ``offset`` that tasks have read, in bundles, by manifest. Raises MQIError.
+        """Return the keys of the groups to remove, in bundles, for each manifest up to ``offset``. Raises MQIError.
 
-        The result includes groups that an earlier removal did not find, when they cannot reappear any more. If this process dies
-        during their removal, they can reappear. So it first puts a message with the present time for the next process.
+        Tasks have read these groups. Groups that an earlier removal did not find are included when they cannot reappear any more.
+        If this process dies while it removes such groups, they can reappear. So it first puts a message with the present time.
         """
         found = {
             each: manifest.shares
@@ -263,7 +263,7 @@ class Manifests:
         return frozenset(key for manifest in found if not manifest.since for key in manifest.hidden)
 
     def _missing(self, manifest: str, found: int, expected: int) -> CheckpointUnusable:
-        """Return the error for a manifest that has only ``found`` of its ``expected`` parts (0: unknown) on the status queue."""
+        """Return the error for a manifest with ``found`` of ``expected`` parts on the status queue; 0 if both are unknown."""
         name = self._messages.name
         return CheckpointUnusable(
             f"manifest {manifest}, which the query's checkpoint names, is not on status queue {name}"
@@ -285,7 +285,7 @@ class Manifests:
         return (self._messages.has(source, sign_of(name, bundle)[0]) for bundle in range(manifest.bundles))
 
     def unread(self, offset: Offset, being_removed: Container[str]) -> CheckpointUnusable | None:
-        """Return the error if tasks have not read a manifest up to ``offset`` to its end; ``None`` if they have read all."""
+        """Return the error for a manifest up to ``offset`` that tasks have not read to its end; ``None`` if there is none."""
         for each in offset.manifests:
             manifest = self._manifests.get(each)
             if manifest is not None and not manifest.since and each not in being_removed:
@@ -305,7 +305,7 @@ class Manifests:
         return None
 
     def removed(self, manifests: Sequence[str], missed: frozenset[Key], now_s: int) -> list[Key]:
-        """Mark manifests whose groups were removed, and remember which groups were not found (``missed``). Returns all keys.
+        """Mark manifests whose groups were removed, and remember the ``missed`` groups. Returns the keys of all these groups.
 
         Raises MQIError. In this case the removal can be repeated.
         """
@@ -332,7 +332,7 @@ class Manifests:
     # --- messages
 
     def _not_needed(self, offset: Offset) -> list[bytes]:
-        """Return the MsgIds of the messages that are not needed when Spark begins with ``offset``. Forget their manifests."""
+        """Forget the messages that are not needed when Spark begins with ``offset``, and return their MsgIds."""
         needed = {*offset.manifests, *(self._made[1].manifests if self._made is not None else ())}
         found: list[bytes] = []
         for name, each in tuple(self._on_queue.items()):

@@ -11,7 +11,7 @@ reports. An offset as JSON::
 is 0 if the messages were not counted.
 
 Spark calls ``commit(end)`` to remove a micro-batch when the next micro-batch is in the log. Spark does not call it for the last
-micro-batch of a run, or if the driver dies after the log entry and before the call. So each offset also names the *pending*
+micro-batch of a run, or if the driver dies between the log entry and the call. So each offset also names the *pending*
 manifests, which are those of earlier micro-batches whose groups may still be on the queue. These groups are not planned again,
 even if their removal stopped in the middle of a group. They are removed together with the offset's own groups.
 
@@ -48,10 +48,10 @@ class Key:
     """A key of a group, or of messages outside groups that have the same MsgId and put time.
 
     Attributes:
-        identifier: 24 bytes, the GroupId, or the MsgId of a message outside groups. Applications may use it more than once.
-        stamp: 16 digits, PutDate and PutTime of the group's first message or of the message outside groups.
-        msg_id: 24 bytes, the MsgId of the group's first message; empty for a message outside groups.
-        copies: the number of messages outside groups that the key includes. They are the first ones on the queue.
+        identifier: the GroupId, or the MsgId of a message outside groups (24 bytes). Applications can use it more than once.
+        stamp: PutDate and PutTime of the group's first message or of the message outside groups (16 digits).
+        msg_id: the MsgId of the group's first message (24 bytes); empty for a message outside groups.
+        copies: how many messages outside groups the key includes. It includes those that are first on the queue.
     """
 
     identifier: bytes
@@ -71,7 +71,7 @@ class Key:
 
     @property
     def name(self) -> tuple[bytes, str]:
-        """The GroupId, or MsgId and put time. Messages of groups with the same name could be confused, so only one is planned."""
+        """The GroupId, or MsgId and put time. Groups with the same name could be confused, so only one of them is planned."""
         return self.identifier, "" if self.is_group else self.stamp
 
     @property
@@ -81,7 +81,7 @@ class Key:
 
     @classmethod
     def from_text(cls, text: str) -> Key:
-        """Return the key from the text that ``str`` has made of it. Raises ValueError."""
+        """Return the key that ``str`` has converted to this text. Raises ValueError."""
         kind, ids, rest = text[:1], 2 if text[:1] == "G" else 1, text[1:]
         identifier, *more = (_decoded(rest[_CODED_LENGTH * each :][:_CODED_LENGTH]) for each in range(ids))
         stamp, copies = rest[_CODED_LENGTH * ids :][:_STAMP_LENGTH], rest[_CODED_LENGTH * ids + _STAMP_LENGTH :]
@@ -115,7 +115,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a micro-batch in groups and messages. A micro-batch has at least one group, even if this exceeds a limit."""
+    """The limits of a micro-batch in groups and messages. It has at least one group, even if this group exceeds a limit."""
 
     groups: int | None = None
     messages: int | None = None
@@ -126,9 +126,9 @@ class Offset:
     """The end of a micro-batch; see the module's docstring.
 
     Attributes:
-        source: the identifier of the source, hexadecimal; empty at the beginning.
-        seq: the number of the micro-batch, from 1; 0 at the beginning.
-        manifest: the identifier of the manifest, hexadecimal; empty at the beginning.
+        source: the identifier of the source, in hexadecimal digits; empty before the first micro-batch.
+        seq: the number of the micro-batch. The first one has the number 1. Before it, ``seq`` is 0.
+        manifest: the identifier of the manifest, in hexadecimal digits; empty before the first micro-batch.
         groups, messages: the numbers of groups and messages in the micro-batch.
         pending: the manifests of earlier micro-batches whose groups may still be on the queue.
         queue: the queue that the query read first, for error texts.
@@ -144,7 +144,7 @@ class Offset:
 
     @property
     def manifests(self) -> tuple[str, ...]:
-        """The manifests that are needed while Spark may begin with this offset."""
+        """The manifests that are needed as long as Spark can still begin with this offset."""
         return (*self.pending, self.manifest) if self.manifest else self.pending
 
     def followed_by(self, source: str, manifest: str, groups: Sequence[Planned], gone: Container[str]) -> Offset:
@@ -162,7 +162,7 @@ class Offset:
         return Offset(self.source or source, self.seq + 1, manifest, len(groups), messages, pending, self.queue)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the offset as JSON that Spark stores."""
+        """Return the offset as the JSON object that Spark stores."""
         return {
             "v": _VERSION,
             "source": self.source,
@@ -226,7 +226,7 @@ def admitted(candidates: Iterable[Planned], limits: Limits) -> Iterator[Planned]
 def bundled(groups: Sequence[Planned], bundles: int) -> list[list[Planned]]:
     """Return the groups in at most ``bundles`` bundles that have similar numbers of messages. Each bundle keeps the given order.
 
-    A group whose messages were not counted weighs as much as one message.
+    A group whose messages were not counted is treated as a group of one message.
     """
     heap = [(0, number) for number in range(min(bundles, len(groups)))]
     shares: list[list[int]] = [[] for _ in heap]

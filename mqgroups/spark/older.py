@@ -1,8 +1,8 @@
 """Names that PySpark 4.0 or 4.1 lacks. This module looks for each name, because a platform may have added it to an older version.
 
 ReadMaxRows, SupportsTriggerAvailableNow    since 4.2: the limit of a micro-batch (``stream_source.ReaderWithoutLimits``)
-DataSourceStreamArrowWriter                 since 4.1: a stream's writer that gets record batches. 4.0 passes them to any writer
-                                            that is a DataSourceArrowWriter
+DataSourceStreamArrowWriter                 since 4.1: a stream's writer that gets record batches. Spark 4.0 passes them to
+                                            any writer that is a DataSourceArrowWriter
 """
 
 from __future__ import annotations

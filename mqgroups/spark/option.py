@@ -1,8 +1,8 @@
 """An option of format ``ibmmq``, made from a field of settings (``mqgroups/setting.py``).
 
 The option has the name of the field in camel case. The field's type converts the text of a value, the field's check checks the
-value, and the field's help is the meaning. If a field has no help or no check, the library's setting with the same name provides
-them. Not here: the options (``options.py``).
+value, and the field's help is the option's meaning. If a field has no help or no check, the library's setting with the same name
+provides it. The options themselves are in ``options.py``.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Option:
         return value
 
     def line(self, *, of_connection: bool) -> str:
-        """Return the option's line in the documentation. Options of a connection are for all uses and take any text."""
+        """Return the option's line in the documentation. The line of a connection's option has no values and no uses."""
         default = "" if self.default in (None, "", ()) else f"`{_word(self.default)}`"
         default = "required" if self.default is Parameter.empty else default
         kind = () if of_connection else (self.words, self.use.shown)
@@ -85,7 +85,7 @@ class Option:
 
 
 def options_of(cls: type) -> Iterator[Option]:
-    """Yield an option for each field of a dataclass that is annotated with a use."""
+    """Yield an option for each field of the dataclass, if the field is annotated with a use."""
     of_library = {field.name: field for field in settings_of(Producing)}
     for field in settings_of(cast("type[Settings]", cls)):
         same = of_library.get(field.name, field)

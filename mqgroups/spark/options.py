@@ -2,9 +2,9 @@
 
 The options ``mq.*`` are the library's settings of a connection (``settings.Connecting``). ``option.py`` makes three things from a
 field: the name of the option in Spark, the conversion of values, and the line in the documentation. Spark passes options as text,
-with names in lower case. An error names an option that is unknown, not for this use, or has an invalid value.
+with names in lower case. If an option is unknown, is not for this use or has an invalid value, an error names the option.
 
-Not here: connecting (``connections.py``), and anything that needs pyspark.
+This module does not connect (``connections.py``), and needs no pyspark.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FIRST_WAIT_S = 10.0
 
 
 def _is_checked(_what: str, _value: object) -> None:
-    """Check nothing, because a connection's settings are checked when they are made."""
+    """Check nothing, because ``Connecting`` itself checks the settings of a connection."""
 
 
 def _check_format(what: str, name: str) -> None:
@@ -45,7 +45,7 @@ def _check_format(what: str, name: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Waiting(Settings):
-    """How long to wait for connections, and for queues and groups that a lost connection holds.
+    """The waiting time for connections, and for queues and groups that a lost connection holds.
 
     Attributes:
         wait_ms: how long to try to reconnect, and to wait for a queue or group that a lost connection holds; at most 10000 for
@@ -154,7 +154,7 @@ _INSTEAD = "Use CREATE TEMPORARY VIEW … OPTIONS to read, and INSERT INTO … W
 
 
 def source_options(given: Mapping[str, str], use: Use) -> SourceOptions:
-    """Return the options of a read; raises SparkOptionError."""
+    """Return the options of a read. Raises SparkOptionError."""
     options = _parsed(given, use, SourceOptions)
     if use is Use.STREAM_READ and not options.status_queue:
         options = replace(options, status_queue=_status_queue(options.queue))
@@ -162,7 +162,7 @@ def source_options(given: Mapping[str, str], use: Use) -> SourceOptions:
 
 
 def sink_options(given: Mapping[str, str], use: Use) -> SinkOptions:
-    """Return the options of a write; raises SparkOptionError."""
+    """Return the options of a write. Raises SparkOptionError."""
     options = _parsed(given, use, SinkOptions)
     if not options.status_queue:
         raise SparkOptionError("statusQueue", "it is required for a write, because it stores which groups are put")

@@ -1,20 +1,20 @@
 """Removes the groups of a finished micro-batch in several threads, while the next micro-batch is planned and read.
 
 The groups are divided into *shares*. A *remover* removes one share after the other. It is a thread with its own connection, on
-which the queue is open for shared input. It gets and commits, and decides nothing. At its first error a remover disconnects,
-which backs out its unit of work, and leaves the rest of its share. The other removers continue. The thread that Spark calls
+which the queue is open for shared input. It gets messages and commits, and decides nothing. At its first error, a remover leaves
+the rest of its share and disconnects. So its unit of work is backed out. The other removers continue. The thread that Spark calls
 starts the removers, later waits for them, and decides whether a share is removed again (``reservation.py``). Two groups with one
-GroupId are never removed at the same time, because ``arrivals.py`` holds one of them.
+GroupId are never removed at the same time, because ``arrivals.py`` holds one of them back.
 
 A missing group is not an error, so removal can be repeated after any interruption. A group is gone if committed units of work got
 all of its messages. Otherwise it is *missed*. The unit of work of a dead connection may hide the group, because IBM does not
 document that this unit of work is backed out before another application can open the queue exclusively. If a remover got messages
-of a group, and lost the connection before MQCMIT, these messages certainly reappear. The group is *coming back*.
+of a group, and lost the connection before MQCMIT, these messages certainly reappear. Such a group is *coming back*.
 
-If a unit of work may hide the beginning of a group, the rest of the group stays on the queue. Otherwise the beginning could
-reappear after the rest is gone. Then the messages of the next group with this GroupId would be mistaken for the rest. So a unit
-of work that ends in the middle of a group puts a *note* on the status queue that the beginning is gone. Another process that
-finds the note removes the rest at once. Without a note it leaves the rest until no message can reappear any more.
+If a unit of work may hide the beginning of a group, the rest of the group stays on the queue. If the rest were removed, the
+beginning could reappear without it, and messages of the next group with this GroupId would be mistaken for the rest. If a unit
+of work ends in the middle of a group, it also puts a *note* on the status queue that the beginning is gone. Then another process
+removes the rest at once. If that process finds no note, it leaves the rest until no message can reappear any more.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Share:
     """Groups that one remover removes, and how much of them is removed.
 
     Attributes:
-        left: the keys that are not known to be gone, and how much of each group was got in committed units of work.
-        coming_back: the keys of groups with messages that were got and certainly not committed.
+        left: for each key whose group is not known to be gone, how much of the group committed units of work have got.
+        coming_back: the keys of groups that certainly reappear, because their messages were got and not committed.
         is_done: whether the remover has searched for all groups without an error, and no group is coming back.
     """
 
@@ -47,7 +47,7 @@ class Share:
         Args:
             keys: the keys of the groups.
             hidden: the keys of groups whose beginning another process may hide in its unit of work.
-            note: puts the note that the beginning of a group is gone, in syncpoint.
+            note: a function that puts, in syncpoint, the note that the beginning of a group is gone.
         """
         self.left = {key: GotSoFar() for key in keys}
         self._note = note
@@ -58,7 +58,7 @@ class Share:
         self._hidden = {key for key in self.left if key in hidden}
 
     def remove(self, taker: Taker, every: int) -> None:
-        """Remove the groups that are left, and commit after ``every`` physical messages. This runs in a remover.
+        """Remove the groups that are left, with ``every`` physical messages in a unit of work. This runs in a remover.
 
         Raises MQIError. Committed removals are final. Another call removes the rest.
         """
@@ -91,7 +91,7 @@ class Share:
         self.is_done = not self.coming_back
 
     def _ends_within(self, key: Key) -> bool:
-        """Whether the unit of work has got the beginning of a group, but not its end."""
+        """Return whether the unit of work has got the beginning of a group, but not the group's end."""
         return key.is_group and self.left[key] == GotSoFar() and not self._uncommitted[key].is_whole
 
     def _committed(self) -> None:
@@ -104,7 +104,7 @@ class Share:
 
 
 class Removers:
-    """The threads that remove groups from a queue (*removers*). Only one other thread calls these methods."""
+    """The threads that remove groups from a queue (*removers*). All calls come from a single other thread."""
 
     def __init__(self, connect: Callable[[], Connection], name: str, most: int, every: int) -> None:
         """Prepare the removers. No connection is opened yet.
@@ -134,7 +134,7 @@ class Removers:
         return not all(each.done() for each in self._working)
 
     def open(self, number: int) -> bool:
-        """Connect until there are ``number`` removers, or ``most``. Returns whether a remover was added. Raises MQGroupsError."""
+        """Add removers until there are ``number``, or the maximum. Returns whether one was added. Raises MQGroupsError."""
         missing = min(number, self._most) - len(self._takers)
         opening = [self._threads.submit(self._open) for _ in range(missing)]
         for error in [each.exception() for each in opening]:
@@ -151,7 +151,7 @@ class Removers:
             raise
 
     def start(self, shares: Iterable[Share]) -> None:
-        """Begin to remove these shares in the removers."""
+        """Let the removers begin to remove these shares."""
         waiting = deque(shares)
         self._working = [self._threads.submit(self._work, taker, waiting) for taker in self._takers]
 

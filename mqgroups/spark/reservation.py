@@ -3,17 +3,17 @@
 The process that plans a query's micro-batches *reserves* the queue. It opens the queue for exclusive input, which fails if
 another application has the queue open for input. Then the process exchanges this handle for a handle for shared input, and keeps
 the second handle. So two queries cannot read one queue, and the removers (``removal.py``) can get messages on their own
-connections. If another application has the queue open, the process waits. For example, a query whose driver was killed has a
-process that still runs until its current call ends.
+connections. If another application has the queue open, the process waits. For example, if a driver was killed, the query's
+process still runs until its current call ends.
 
 The reservation also protects removal. A remover's handle is used only if this process's own handle is still valid after the
-remover has opened the queue. So another process can reserve the queue only after the removers have closed it too. If the
+remover has opened the queue. So another process can reserve the queue only after the removers too have closed it. If the
 connection is lost, the removers disconnect before the queue is reserved again.
 
 If a remover got messages and lost the connection before MQCMIT, the messages certainly reappear. So this module waits for them.
 
 Source: IBM MQ, "MQOPEN", MQOO_INPUT_EXCLUSIVE (opening for browse does not count as input). Two assumptions are unverified on IBM
-MQ. First, the queue manager releases the handle of a client whose host is lost when the heartbeats are missing ("Receive
+MQ. First, if heartbeats are missing because a client's host is lost, the queue manager releases the client's handle ("Receive
 timeout"). Second, several connections that get by GroupId from one queue do not slow each other down.
 """
 
@@ -41,7 +41,7 @@ class ReservedQueue(BrowsedQueue):
         """Reserve the queue.
 
         Args:
-            connection, name: as for ``BrowsedQueue``.
+            connection, name: the same as for ``BrowsedQueue``.
             wait_s: how long to wait until another application closes the queue, in seconds.
             removers: the removers of this queue.
 
@@ -108,7 +108,7 @@ class ReservedQueue(BrowsedQueue):
         self.again(self._start)
 
     def removed(self) -> frozenset[Key]:
-        """Wait until the removers have ended, and return the missed keys: those of groups that were not found completely.
+        """Wait until the removers have ended, and return the keys of the missed groups, which were not found completely.
 
         Raises:
             QueueReserved: the connection was lost, and another application has opened the queue.

@@ -65,7 +65,7 @@ _HEX = re.compile("[0-9A-Fa-f]*")
 
 
 class Headed(NamedTuple):
-    """The data after a message's MQRFH2, the MQRFH2's description of this data, and the properties, with text in UTF-8."""
+    """The data after a message's MQRFH2, and the contents of the MQRFH2: the description of the data, and properties in UTF-8."""
 
     data: bytes
     encoding: int
@@ -200,13 +200,13 @@ def taken_off(data: bytes, encoding: int, ccsid: int) -> Headed | None:
 
 @lru_cache
 def format_text(format_name: bytes) -> str | None:
-    """Return a Format or another name in the MQMD as text; ``None`` if it is not ASCII, and so could not be put again."""
+    """Return a Format or another name in the MQMD as text; ``None`` if it is not ASCII, because it could not be put again."""
     name = format_name.split(b"\0", 1)[0].rstrip(b" ")
     return name.decode("ascii") if name.isascii() else None
 
 
 def _properties(folder: str) -> dict[str, bytes | None]:
-    """Return the properties of one MQRFH2 folder of any kind; empty if the folder cannot be read."""
+    """Return the properties of one MQRFH2 folder of any kind, or no properties if the folder cannot be read."""
     try:
         return {name: _bytes(attributes, text) for name, attributes, text in elements(folder)}
     except ValueError:
@@ -230,7 +230,7 @@ def _batch(pyarrow: Any, rows: list[tuple[Any, ...]], arrow_schema: Any) -> Reco
 def as_array(kind: DataType, column: Sequence[Any]) -> Array:
     """Return the values of a column as an Arrow array, made from the buffers of Arrow's columnar format.
 
-    ``pyarrow.array`` would import pandas. That takes a third of the processor time of a worker process that starts.
+    ``pyarrow.array`` would import pandas. This import takes a third of the processor time of a worker process that starts.
     """
     import pyarrow
     from pyarrow import types
@@ -258,7 +258,7 @@ def as_array(kind: DataType, column: Sequence[Any]) -> Array:
 
 
 def _bits(flags: Iterable[object]) -> bytes:
-    """Return a bit for each flag, the first one in the lowest bit of the first byte."""
+    """Return the flags as bits. The first flag is the lowest bit of the first byte."""
     digits = "".join(["1" if flag else "0" for flag in flags])[::-1]
     return int(digits or "0", 2).to_bytes(len(digits) // 8 + 1, "little")
 

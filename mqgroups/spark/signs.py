@@ -1,6 +1,6 @@
 """The messages of tasks and removers: the sign that a bundle was read, and the note that the beginning of a group is gone.
 
-``manifests.py`` describes these messages. They are defined here because tasks import this module, but no module of the driver.
+``manifests.py`` describes these messages. The code is here because tasks import this module, but not the driver's modules.
 """
 
 from __future__ import annotations

@@ -8,14 +8,14 @@ A task may run several times, also at the same time, and Spark lets all attempts
 which attempt puts a group (``core.claim``). This module identifies the batch by these values:
 
               sink                             batch                       run
-    stream    the query's id (checkpoint)      the micro-batch's number    made for each execution of the micro-batch
-    batch     txnAppId, or a new id            txnVersion, or 0            made for each write
+    stream    the query's id (checkpoint)      the micro-batch's number    a new id for each execution of the micro-batch
+    batch     txnAppId, or a new id            txnVersion, or 0            a new id for each write
 
 The ids of query and micro-batch come from the task's local properties. Spark does not document these properties, but they are
 old. If they are not set, the task fails. They do not identify a batch write, because two writes in one foreachBatch are two
 batches. But the high-water mark of a batch write names its query, the query's run, and the write. So the sink distinguishes two
 cases from a repeated write: a new checkpoint, whose micro-batches begin at 0 again, and a second write of the same name in one
-foreachBatch. A repeated write puts nothing, so a wrong decision would lose groups.
+foreachBatch. For a repeated write the sink puts nothing, so a wrong decision would lose groups.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ class Batch(WriterCommitMessage):
     """The batch to which a task's rows belong. Each task sends it to the driver.
 
     Attributes:
-        sink, number: identify the batch.
-        query: the id of the query whose foreachBatch writes the batch, or ``None``.
-        query_run: the id of the query's run, or ``None``.
+        sink, number: these two identify the batch.
+        query: the id of the query whose foreachBatch writes the batch; ``None`` for any other write.
+        query_run: the id of this query's run; ``None`` for any other write.
     """
 
     sink: str
@@ -179,7 +179,7 @@ class GroupBatchWriter(_GroupWriter, DataSourceArrowWriter):
         self._complete(messages, can_be_repeated=self._options.txn_app_id is not None)
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - they are not needed
-        """Log the failure. A late attempt of a task can still put messages. The next write continues from there."""
+        """Log the failure. A late attempt can still put messages, so the status records stay. The next write uses the records."""
         sink, queue = self._batch.sink, self._options.queue
         _log.warning("write %s to queue %s failed; its status records are kept", sink, queue, extra=self._log_fields())
 
@@ -200,7 +200,7 @@ class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
         self._complete(messages)
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803 - Spark's
-        """Log the failure. A late attempt of a task can still put messages. Spark repeats the micro-batch."""
+        """Log the failure. A late attempt can still put messages, so the status records stay. Spark repeats the micro-batch."""
         queue = self._options.queue
         _log.warning(
             "micro-batch %d to queue %s failed; its status records are kept", batchId, queue, extra=self._log_fields()
@@ -208,9 +208,9 @@ class GroupStreamWriter(_GroupWriter, DataSourceStreamArrowWriter):
 
 
 def mark_expires_s(keep_mark_days: int | None, *, can_be_repeated: bool) -> int | None:
-    """Return after how many seconds the mark of a completed batch expires. ``None`` keeps the mark until the next batch.
+    """Return after how many seconds the mark of a completed batch expires. ``None`` means that it stays until the next batch.
 
-    Without its mark, a repeated batch is put a second time. Only the user knows how long a query or job may be stopped before it
+    Without its mark, a repeated batch is put a second time. Only the user knows how long a query or job can be stopped before it
     repeats its last batch. So by default the mark does not expire. A write without txnAppId is repeated only by late attempts of
     its own tasks, which end within a day. The queue manager removes the mark (Expiry in MQMD), so the driver needs no authority.
     """

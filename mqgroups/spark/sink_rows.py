@@ -2,16 +2,16 @@
 
 Spark gives a sink rows in no order. So this module keeps all rows of a task, and Arrow sorts them. It keeps 64 MiB in memory, and
 the rest in a temporary file in Spark's local folder, which disappears with the task. A partition that is one group and needs no
-sorting is put while it is read. The order must be the same in a repeated batch, so two rows in the same place are refused.
+sorting is put while it is read. The order must be the same in a repeated batch, so two rows with the same place are refused.
 
 The columns, of which only ``value`` and the column of the group are required:
 
     value             binary or string   the message's data; a string goes as UTF-8 text (MQSTR, CCSID 1208)
-    group_key         the group; or the column of option groupBy. Text, binary, whole number, boolean, date, decimal
-    msg_seq_number    the order in the group; or the column of option sequenceColumn. Whole number, date, timestamp, decimal, text
+    group_key         the group; option groupBy can name another column. Text, binary, whole number, boolean, date, decimal
+    msg_seq_number    the order in the group; also: option sequenceColumn. Whole number, date, timestamp, decimal, text
     correl_id         binary             24 bytes
     format            string             the MQMD's Format
-    ccsid             whole number       the CCSID of text: a string is encoded in this CCSID, bytes already are
+    ccsid             whole number       the CCSID of text: the sink encodes a string in this CCSID; bytes must already be in it
     priority          whole number       0 to 9, the same for all rows of a group
     headers           map                message properties: string to binary or string
 """
@@ -58,7 +58,7 @@ _DEFAULT_ORDER = "msg_seq_number"
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a DataFrame that have the parts of a message.
+    """The columns of a DataFrame that contain the parts of a message.
 
     Attributes:
         key: the column of the group. ``None`` makes a group of each partition.
@@ -83,7 +83,7 @@ class GroupOfRows(NamedTuple):
 
 
 def columns_of(schema: StructType, options: SinkOptions) -> Columns:
-    """Return the columns that have the parts of a message. Raises WriteRefused if one is missing, unknown, or of a wrong type."""
+    """Return the columns with the parts of a message. Raises WriteRefused if a column is missing, unknown or of a wrong type."""
     types = {field.name: field.dataType.simpleString() for field in schema.fields}
     kinds = {field.name: field.dataType.typeName() for field in schema.fields}
     key = options.group_by or _DEFAULT_KEY
@@ -125,7 +125,7 @@ def columns_of(schema: StructType, options: SinkOptions) -> Columns:
 
 
 def groups_of(batches: Iterable[pyarrow.RecordBatch], columns: Columns, partition: int) -> Iterator[GroupOfRows]:
-    """Yield the groups of a task's rows, with the rows of each key together and in order.
+    """Yield a task's rows as groups. A group has all rows with the same key, in order.
 
     Raises WriteRefused if the key, the sort value or the data of a row is null, if Python cannot represent a value, or if two
     rows of a group have the same sort value.
@@ -188,7 +188,7 @@ class _Rows:
         return int(self._table.num_rows)
 
     def value(self, name: str, at: int) -> Any:
-        """Return a row's value, ``None`` if there is no such column. Raises WriteRefused if Python cannot represent the value."""
+        """Return a row's value, or ``None`` if there is no such column. Raises WriteRefused if Python cannot represent it."""
         if name not in self._values:
             return None
         try:
@@ -203,7 +203,7 @@ class _Rows:
         )
 
     def key(self, at: int, otherwise: str) -> str:
-        """Return a row's key as text. All keys have the same type, so different keys have different texts."""
+        """Return a row's key as text, or ``otherwise``. All keys have one type, so different keys have different texts."""
         if self._columns.key is None:
             return otherwise
         key = self.value(self._columns.key, at)
@@ -227,7 +227,7 @@ class _Rows:
         return (each.as_py() for each in indices)
 
     def _told(self, at: int, known: Iterable[str] | None = None) -> str:
-        """Return the key and the place of a row in words. ``known`` has the columns whose values are not null; default: all."""
+        """Return the key and the place of a row in words. ``known`` has the columns that are not null; by default all columns."""
         names = self._places if known is None else list(known)
         key, order = self._columns.key, self._columns.order
         group = f" of group {self.key(at, '')!r}" if key in names else ""

@@ -6,21 +6,21 @@ in these calls of Spark:
 
     getDefaultReadLimit()   reserve the queue
     latestOffset(start)     find new groups, put their manifest, return the next offset; or remove earlier groups, return start
-    partitions(start, end)  the groups of end's manifest, in bundles; then find groups in advance (``ahead.py``)
+    partitions(start, end)  return the groups of end's manifest, in bundles; then find groups in advance (``ahead.py``)
     read(bundle)            browse each group, then put a sign     in tasks
-    commit(end)             begin to remove the groups of end      removers do it meanwhile (``removal.py``)
+    commit(end)             begin to remove the groups of end      removers do the rest (``removal.py``)
 
 A micro-batch that is repeated after a crash has the same ``end``, and so the same groups. These groups are still on the queue,
 because only groups of a finished micro-batch are removed. Spark calls ``commit(end)`` only when there is a next micro-batch. But
 when Spark calls ``latestOffset(start)``, the micro-batch that ended at ``start`` is finished. So if there are no new groups, this
 call removes the groups of that micro-batch. An idle query, or a query under availableNow, therefore leaves the queue empty. Do
-not use asynchronous progress tracking, because then Spark calls ``latestOffset`` earlier.
+not use asynchronous progress tracking, because then Spark calls ``latestOffset`` before that micro-batch is finished.
 
 Several groups with the same GroupId are read and removed one after the other.
 
 If a removal does not find a group, the group may reappear later. So ``manifests.py`` remembers it. IBM does not document how long
 this can take. A queue manager begins to back out when it closes the handles of a dead connection, and this process has waited for
-that. The assumption is that the backout then ends within ``COMES_BACK_WITHIN_S``.
+this close. The assumption is that the backout then ends within ``COMES_BACK_WITHIN_S``.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
 
     @told_briefly
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Bundle]:
-        """Return the bundles of the micro-batch that ends at ``end``. To resume an unfinished one, Spark calls this first."""
+        """Return the bundles of the micro-batch that ends at ``end``. After a crash in a micro-batch, Spark calls this first."""
         _, manifests, _ = self._reserved()
         if Offset.from_json(start).seq == Offset.from_json(end).seq:
             return []
@@ -179,7 +179,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
         self._remove(Offset.from_json(end))
 
     def stop(self) -> None:
-        """Wait until the removal has ended, and disconnect. If Spark does not call this, the process ends as after a crash."""
+        """Wait until the removal has ended, and disconnect. If Spark does not call this, the effect is that of a crash."""
         if self._q_mgr is None or self._reservation is None:
             return
         self._ahead.end()
@@ -195,7 +195,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
         return Offset(queue=self._options.queue)
 
     def _learned(self, value: dict[str, Any]) -> Offset:
-        """Convert an offset of Spark's log, and read the manifests that the offset names. Raises CheckpointUnusable."""
+        """Convert an offset from Spark's log, and read the manifests that the offset names. Raises CheckpointUnusable."""
         offset = Offset.from_json(value)
         try:
             self._opened[1].learn(offset)
@@ -219,7 +219,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
         return Limits(limit.max_rows, self._options.max_messages_per_trigger)
 
     def _groups_of(self, heads: Iterable[Planned], limits: Limits) -> Sequence[Planned]:
-        """Return the groups of the next micro-batch: the first of these heads that fit within the limits."""
+        """Return the groups of the next micro-batch: those of ``heads`` that come first and fit within the limits."""
         _, _, arrivals = self._opened
         groups = [arrivals.latest(planned) for planned in list(admitted(self._candidates(heads, limits), limits))]
         if len(groups) <= _MOST_COUNTED or limits.messages is not None:
@@ -293,7 +293,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
 
     @property
     def _opened(self) -> tuple[ReservedQueue, Manifests, Arrivals]:
-        """The same objects as from ``_reserved``, for use after that call."""
+        """The objects that ``_reserved`` returns. Call ``_reserved`` first."""
         assert self._reservation is not None
         return self._reservation
 
@@ -309,8 +309,8 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
 class ReaderWithoutLimits(GroupStreamReader):
     """The reader of a stream for Spark 4.0 and 4.1, which call ``latestOffset`` without start and limit.
 
-    Spark calls ``partitions(start, end)`` for each micro-batch. When a query starts again, Spark first calls ``partitions(seen,
-    seen)`` with the last offset of its log. So the next micro-batch starts at the last ``end``, or at 0.
+    Spark calls ``partitions(start, end)`` for each micro-batch. When a query starts again, Spark first calls ``partitions`` with
+    the last offset of its log as ``start`` and ``end``. So the next micro-batch starts at the last ``end``, or at the beginning.
     """
 
     _at: Offset | None = None
@@ -327,7 +327,7 @@ class ReaderWithoutLimits(GroupStreamReader):
 
     @told_briefly
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[Bundle]:
-        """Return the bundles of the micro-batch that ends at ``end``. Raises ConfigurationError."""
+        """Return the bundles up to ``end``. Raises ConfigurationError if Spark has called ``latestOffset`` too early."""
         if self._at and not self._at.seq and Offset.from_json(start).seq:
             raise ConfigurationError(
                 "Spark asked for new groups before it named the last offset of its log. Set "

@@ -1,10 +1,10 @@
-"""Gets the messages of a group from a queue, in syncpoint: the same messages as ``browse.py`` in the same order, without data.
+"""Gets the messages of a group from a queue, in syncpoint. Messages and order are the same as in ``browse.py``.
 
-Applications may use a GroupId more than once. So a group is got from its first message on, which is identified by MsgId and put
-time, and each sequence number is got once. If the first message is gone, the rest of the group is got too, up to the first
-message of the next group. If the first message may only be hidden, the rest stays on the queue.
+Applications can use a GroupId more than once. So this module identifies a group's first message by MsgId and put time. From there
+on it gets one message for each sequence number, without the data. If the first message is gone, it gets the rest of the group, up
+to the first message of the next group. If a unit of work may hide the first message, the rest stays on the queue.
 
-Not here: commits, and what happens if a group is missing (``removal.py``).
+``removal.py`` commits, and decides what happens if a group is missing.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _Physical: TypeAlias = "tuple[bytes, int]"
 
 @dataclass(frozen=True, slots=True)
 class GotSoFar:
-    """How much of a group was got.
+    """The part of a group that was got, as counts.
 
     Attributes:
         messages: the number of logical messages whose end was got.
         last: the sequence number of the group's last message; 0 if unknown.
-        missing: how many bytes of segments before these ends are missing.
+        missing: the length of segmented messages whose last segment was got, minus the length of all segments that were got.
     """
 
     messages: int = 0
@@ -72,7 +72,7 @@ class GotSoFar:
 
 
 class Taker:
-    """A queue that is open for shared input, on a ``connection`` that only the taker uses. A lost connection is not remade."""
+    """A queue that is open for shared input, on a ``connection`` that only the taker uses. It does not reconnect."""
 
     def __init__(self, connection: Connection, name: str) -> None:
         """Open the queue. Raises MQIError."""
@@ -81,9 +81,9 @@ class Taker:
         self._queue = connection.open_queue(name, _OPEN_OPTIONS)
 
     def take(self, key: Key, got: GotSoFar, *, may_be_hidden: bool = False) -> Iterator[_Physical]:
-        """Get the physical messages of a group or the messages outside groups, in syncpoint, after those in ``got``.
+        """Get the physical messages with this key, in syncpoint. ``got`` counts those that earlier units of work have got.
 
-        If ``may_be_hidden``, a missing first message may reappear. Then the rest stays, unless ``got`` has messages.
+        If ``may_be_hidden`` is true, a missing first message may reappear. So the rest stays, unless ``got`` counts a message.
         """
         if not key.is_group:
             yield from self._take_alike(key, key.copies - got.messages)
@@ -105,9 +105,9 @@ class Taker:
             yield from self._take_rest(key)
 
     def _lies_alone(self, key: Key) -> bool:
-        """Whether the first message with the GroupId begins the group, and its next segment or message number 2 follows directly.
+        """Return whether the first message with the GroupId begins the group, and its next segment or number 2 follows directly.
 
-        Nearly always this is true. Then the first message on the queue with the GroupId and a sequence number is the group's.
+        This is nearly always so. Then a search by GroupId and sequence number finds a message of this group.
         """
         found = self._with_group_id(key)
         first = next(found, None)
@@ -117,7 +117,7 @@ class Taker:
         return second is None or (not is_head(second[0]) and st.long_at(second[0], st.MD_MSG_SEQ_NUMBER) <= 2)
 
     def _place_of_head(self, key: Key) -> int | None:
-        """Return how many messages with the GroupId are before the message that begins the group, as ``messages`` reads it."""
+        """Return how many messages with the GroupId precede the message with which ``BrowsedQueue.messages`` begins the group."""
         place = None
         for at, (md, _, _) in enumerate(self._with_group_id(key)):
             if begins(md, key) if place is None else is_head(md):
@@ -129,7 +129,7 @@ class Taker:
         return place
 
     def _take_number(self, key: Key, number: int) -> Generator[_Physical, None, GotSoFar]:
-        """Get the first message with this number, or its segments. Returns the counts, with 0 messages if it is not complete."""
+        """Get the first message with this number, or its segments. Returns the counts; 0 messages if it is not complete."""
         part = GotSoFar()
         md = st.md(group_id=key.identifier, msg_seq_number=number)
         while not part.is_message:
@@ -141,7 +141,7 @@ class Taker:
         return part
 
     def _take_as_they_lie(self, key: Key) -> Generator[_Physical, None, int]:
-        """Get the messages that ``messages`` yields, from the first one on. Returns the first missing number, 0 if all came."""
+        """Get the messages that ``BrowsedQueue.messages`` yields. Returns the first missing number, or 0 if none is missing."""
         place = self._place_of_head(key)
         if place is None:
             return 1
@@ -209,5 +209,5 @@ class Taker:
 
 
 def _is_marked_last(md: bytes) -> bool:
-    """Whether a physical message is the last message of its group, or a segment of the last message."""
+    """Return whether a physical message is the last message of its group, or a segment of the last message."""
     return bool(st.long_at(md, st.MD_MSG_FLAGS) & mq.MQMF_LAST_MSG_IN_GROUP)

@@ -1,6 +1,6 @@
 """Decides why a group fails, from the counts of its messages.
 
-A group fails as a whole. The reason is the first in this list that applies. The detail names all that apply:
+A group fails as a whole. The reason is the first in this list that applies. The detail names all reasons that apply:
 
     abandoned       the producer ended the group without completing it (``group.abandon``)
     not_in_group    a message is not in a group
@@ -31,7 +31,7 @@ class GroupFacts(NamedTuple):
         messages: the number of messages, including the trailer.
         highest: the highest sequence number.
         last: the lowest sequence number of a message that is marked as the last; ``None`` if no message is marked.
-        steps: each sequence ``number`` that is not one more than the number ``before`` it (0 for the first), ascending.
+        steps: neighbors ``before`` and ``number`` in the sorted sequence numbers, with 0 in front, that do not differ by 1.
         trailers: the number of trailers.
         first_trailer: the lowest sequence number of a trailer.
         rows: the number in the trailer, if the last message is a trailer.
