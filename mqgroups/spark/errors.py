@@ -63,7 +63,7 @@ class IdentityMissing(EnvironmentFailure):
 
 
 class CheckpointUnusable(StatusError):
-    """A query's checkpoint does not match the messages on the queues. The source has removed nothing.
+    """A query's checkpoint does not match the messages on the queues. The source has removed no group of that micro-batch.
 
     Attributes:
         because: ``"version"`` means that another version wrote the offset, ``"missing"`` that the status queue lacks the list of
