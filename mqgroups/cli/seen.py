@@ -99,7 +99,7 @@ class Seen:
 def looks(
     queues: Sequence[str], status_queues: Sequence[str], connection: dict[str, Any], q_mgr: QueueManager | None
 ) -> Generator[Seen, None, None]:
-    """Look at queues again and again, and yield what each look has seen. By default, look at all queues that records name.
+    """Look at queues again and again, and yield what each look has seen. If it is empty, look at all queues that records name.
 
     Raises:
         MQIError: a failure that another try does not correct.

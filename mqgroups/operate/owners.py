@@ -1,9 +1,9 @@
 """Lists the owners of a queue manager: each producer and consumer with a status queue, and the groups of shared status queues.
 
 Status queues are only browsed and inquired, so running owners are not disturbed. The command server lists the status queues and
-the programs that have them open. Without it, the caller names the status queues, and their open handles are not known.
+the programs that have them open. Without the command server, the caller names the status queues, and these programs are unknown.
 
-Not here: what the next start of one owner would find (``owner.py``), because this opens the status queue as the owner does.
+Not here: what the next start of one owner would find. ``owner.py`` opens the status queue as the owner does, to find this out.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class SeenOwners:
 
     @property
     def _producers_seen(self) -> bool:
-        """Whether the records of all producers were seen, and no running program is replacing one of them."""
+        """Whether the records of all producers were seen, and no running program is replacing one of these records."""
         being_replaced = (
             each.state is OwnerState.ACTIVE and each.record is None and each.role != "get" for each in self.owners
         )
