@@ -56,7 +56,7 @@ def combined(options: Sequence[Decorator]) -> Decorator:
 
 
 def setting_options(settings: type[Settings], *names: str) -> Decorator:
-    """Return a decorator that adds an option for each named field. The command gets it as an argument with this name."""
+    """Return a decorator that adds an option for each named field. The command's argument has the same name."""
     known = {each.name: each for each in settings_of(settings)}
     return combined([_option(known[name]) for name in names])
 

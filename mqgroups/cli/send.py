@@ -107,7 +107,7 @@ def send(
 
 
 def _looks(folder: Path, is_over: Callable[[], bool]) -> Iterator[Looks]:
-    """List a folder again and again, and yield the files that are the same in two lists, until ``is_over`` returns true."""
+    """Yield the files in a folder that did not change between two looks at it. End when ``is_over`` returns true."""
     before: dict[Path, Look] = {}
     while not is_over():
         found: dict[Path, Look] = {}

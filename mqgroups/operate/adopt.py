@@ -61,15 +61,15 @@ def adopt(
     have kept their identifiers. If a commit had no answer, call this function again.
 
     Args:
-        adopt_from: the QMID of the queue manager that the queues were moved from, as ``DISPLAY QMGR QMID`` showed it there. If
-            it is ``None``, the status queue was not moved.
+        adopt_from: the QMID of the queue manager that the queues were moved from, as ``DISPLAY QMGR QMID`` showed it there.
+            ``None`` means that the status queue was not moved.
         instance: the name of the queue manager that received a producer's messages, and of the one that has these messages now.
         queue: the queue that the program puts to or gets from, to compare with the record. By default it is not compared.
 
     Raises:
         StatusQueueUnusable: the record belongs to a different queue manager, or has other wrong values. Nothing was changed.
         OwnerActive: the name is in use, or a unit of work hides the record.
-        CommitOutcomeUnknown: the connection was lost in MQCMIT. Call this again.
+        CommitOutcomeUnknown: the connection was lost in MQCMIT. Call this function again.
         ConfigurationError, StatusError, MQIError: as for a start.
     """
     owner_role = checked_role(role)

@@ -76,8 +76,8 @@ def peek(
         most_bytes: the maximum number of bytes of data to return.
 
     Returns:
-        The fields of the MQMD with the ``length`` of all data; the properties; and the beginning of the data, in its original
-        code page. Or ``None`` if the message is not on the queue.
+        Three values: the fields of the MQMD and the ``length`` of all data; the properties; and the beginning of the data, in
+        the code page that the producer used. ``None`` if the message is not on the queue.
 
     Raises:
         MQIError: the queue cannot be opened or browsed.
@@ -165,7 +165,7 @@ class SecondLook:
         self._get = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS, match_options=match)
 
     def may_be_being_got(self, group: GroupInspection) -> bool:
-        """Return whether a program may be getting the group. Its first message is gone now, or earlier messages may be hidden."""
+        """Return whether a program may be getting the group, because earlier messages may be hidden or its first one is gone."""
         number, offset = group.first
         if not self._seen.may_be_read:
             return False
@@ -178,7 +178,7 @@ class SecondLook:
         return self._is_there(group, group.end) or not self._is_there(group, group.first)
 
     def _is_there(self, group: GroupInspection, place: MessagePlace) -> bool:
-        """Return whether the group's message at a place is on the queue now, or after too many searches, whether it was seen."""
+        """Return whether the message at ``place`` is on the queue now. After too many searches, return whether it was seen."""
         if not self._left:
             return place != group.end
         self._left -= 1

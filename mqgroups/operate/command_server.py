@@ -44,7 +44,7 @@ class PCFClient:
             raise
 
     def ask(self, command: int, parameters: Mapping[int, pcf.Value]) -> list[pcf.Response]:
-        """Run one command and return its responses. A summary of extended responses is omitted, because it only repeats them.
+        """Run one command and return its responses, but not the summary response, which only repeats extended responses.
 
         Raises MQIError. Raises CommandRefused if a response does not come in time or is not PCF.
         """
@@ -133,7 +133,7 @@ def _asked(connection: Connection, command: int, parameters: Mapping[int, pcf.Va
 
 
 def holders(connection: Connection, pattern: str) -> dict[str, tuple[Holder, ...]]:
-    """Return the programs that have queues open for input, by queue name. The queues' names match ``pattern``."""
+    """Return the programs that have a queue open for input, for each queue whose name matches ``pattern``."""
     asked: dict[int, pcf.Value] = {
         mq.MQCA_Q_NAME: pattern,
         pcf.MQIACF_Q_STATUS_TYPE: pcf.MQIACF_Q_HANDLE,

@@ -111,7 +111,7 @@ def examine(
 
 
 def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | None, given: str | None) -> list[str]:
-    """Return the status queues of the named owner that exist. The command server may not list these queues.
+    """Return the existing status queues of the named owner, in case the command server does not list them.
 
     If the owner is one side of a pipe, the status queues of both sides are returned.
     """
@@ -124,7 +124,7 @@ def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | 
 
 
 def _granted(principal: str | None, *lacks: tuple[str, str]) -> dict[str, Any]:
-    """Return the commands that grant missing authorities, as MQSC. If the user is unknown, return them as a text to complete.
+    """Return MQSC commands that grant missing authorities. If the user is not known, return a text that lacks the user.
 
     ``lacks``: pairs of a queue (empty for the queue manager) and the authorities that are missing for it.
     """

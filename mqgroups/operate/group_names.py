@@ -1,4 +1,4 @@
-"""Reads the names of groups from their first messages. It reads only names of groups that are shown, and not too many names.
+"""Reads the names of groups from their first messages. It reads only names of groups that are shown, up to a limit.
 
 A group's name is the property ``mqgroups.Name`` of its first message. If a status record names the group, the record has the name
 too. Then the message is not read, because it may be gone or hidden by a unit of work. Otherwise one MQGET browses the message by
@@ -65,7 +65,7 @@ def named(
 
 
 def properties_of_first_message(connection: Connection, queue: str, group_id: bytes) -> GroupProperties:
-    """Return the properties of a group's first message; ``None`` if this is not there or not readable. Raises MQIError."""
+    """Return the properties of a group's first message; ``None`` if the message is gone or unreadable. Raises MQIError."""
     opened, options = _opened(connection, queue)
     with closing(opened):
         found = _properties(opened, options, group_id)

@@ -135,7 +135,7 @@ _KEYS: dict[Order, Callable[[Judgement], Any]] = {
 
 
 def in_order(rows: Iterable[Iterable[Judgement]], order: Order = "danger") -> Iterator[Judgement]:
-    """Merge iterables of groups into one. Each is already sorted by ``order``. The groups are not collected in memory."""
+    """Merge iterables of groups, each sorted by ``order``, into one iterator. The groups are not collected in memory."""
     return heapq.merge(*rows, key=_KEYS[order])
 
 
@@ -172,11 +172,11 @@ class GroupList(GroupStore):
         """Judge all groups, and choose the groups to list.
 
         Args:
-            owners: from a ``find_owners`` call after the queue was browsed. Records read earlier may name groups that are gone.
+            owners: the result of ``find_owners`` after the queue was browsed. Earlier results may name groups that are gone.
             quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
             wanted: returns whether to list a group. It is called once for each group, even if no message is on the queue.
             say: called from time to time with a text about the progress.
-            name: the owner that the operator asks about. Remedies have this name.
+            name: the owner that the operator asks about, for the text of remedies.
         """
         self._owners = owners_of_groups(owners.owners)
         self.counts.clear()
@@ -220,9 +220,9 @@ def _at_work(cause: Cause, group: GroupInspection, look: SecondLook) -> Cause | 
 
 
 def browse_groups(q_mgr: ConnectionHolder, queue: str, on_progress: OnProgress = lambda _: None) -> GroupList:
-    """Browse a queue, and count the messages of each group.
+    """Browse a queue, and count the messages of each group. Call ``judge`` on the result before you list its groups.
 
-    The queue is browsed in physical order. Messages that are put or got meanwhile may be missed. Then call ``judge``.
+    The queue is browsed in physical order. Messages that are put or got meanwhile may be missed.
 
     Args:
         queue: the name of a local queue, or of an alias of a local queue.
@@ -279,7 +279,7 @@ def _browsed(connection: Connection, queue: str, on_progress: OnProgress, *, mus
 
 
 def _inquire(connection: Connection, local: str, instance: BrowsedInstance, *, must: bool) -> None:
-    """Store attributes of the local queue in ``instance``. An alias has no depth and no handle counts."""
+    """Store attributes of the local queue in ``instance``, because an alias has no depth and no handle counts."""
     try:
         opened = closing(connection.open_queue(local, mq.MQOO_INQUIRE))
     except NotAuthorised as error:

@@ -1,4 +1,4 @@
-"""Moves the rest of a group that no producer or consumer can resume to another queue, without changes.
+"""Moves messages unchanged to another queue: the rest of a group that no producer or consumer can resume.
 
 A move is refused while another program works with the queue. An operator can override this check. A move is also refused if a
 producer would still put messages of the group, because then the group would be on two queues. If the group's last message is
@@ -102,7 +102,7 @@ def move_group(
         RepairRefused: no message of the group is on the queue, messages have dead-letter headers, another program works with the
             queue, or a producer's record names or may name the group. Nothing was changed.
         OwnerActive: a unit of work hides a record, which may name the group. Nothing was changed. Try again.
-        CommandRefused: the connection was lost, and it is not known whether the unit of work is backed out. Call this again.
+        CommandRefused: the connection was lost, and it is not known whether the unit of work is backed out. Try again.
         ConfigurationError: no queue is given and BOQNAME is empty. Or the target is the same queue, a status queue, a queue of
             the queue manager itself, or has no room.
         MQIError: a call failed. Units of work that were committed before stay committed.
@@ -211,7 +211,7 @@ def _check_producers_seen(
 def _check_target(
     connection: Connection, name: str, owners: Collection[SeenOwner], seen: BrowsedInstance, group: GroupInspection
 ) -> None:
-    """Raise ConfigurationError if the group cannot or must not be moved to this queue. Raise MQIError if opening it fails."""
+    """Raise ConfigurationError if the group cannot or must not be moved to this queue. Raise MQIError if opening fails."""
     with closing(connection.open_queue(name, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN)) as target:
         to, is_here = target.resolved_q_name, target.resolved_q_mgr_name == connection.q_mgr_name
     if is_here and to == seen.resolved_q_name:

@@ -47,7 +47,7 @@ class SeenOwners:
     """Whether the command server has listed the status queues."""
 
     def of_queues(self, queues: Collection[str]) -> SeenOwners:
-        """Return the owners whose record or anchor names one of these queues. Owners of unknown queues go into ``unseen``."""
+        """Return the owners whose record or anchor names one of these queues. Owners whose queue is unknown go to ``unseen``."""
         found = tuple(each for each in self.owners if each.queue in queues)
         unknown = [each for each in self.owners if not each.queue and each.state is not OwnerState.CLEAN]
         if not unknown:

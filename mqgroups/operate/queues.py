@@ -124,7 +124,7 @@ class QueueLook:
         yield ok(f"groups on {self.queue}", f"{in_order:,} group{'' if in_order == 1 else 's'} in order or at work")
 
     def deals_with(self) -> set[str]:
-        """Return status queues whose lost records are the reason for findings on groups, so that other findings can omit them."""
+        """Return the status queues whose lost records the findings on groups already report."""
         return {owner.status_queue for each in self.first.values() for owner in may_have_lost(each)}
 
     def largest(self) -> int:

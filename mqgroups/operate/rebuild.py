@@ -288,7 +288,7 @@ class _Rebuild:
         return away
 
     def _recorded(self) -> Outgoing | None:
-        """Return the position that the record of a pipe's consumer has for the producer; ``None`` if it does not exist."""
+        """Return the position that the record of a pipe's consumer has for the producer; ``None`` if there is none."""
         if self.role is not Role.PUT or self.status_queue != status_queue_name(Role.PUT, self.name):
             return None
         try:
@@ -305,7 +305,7 @@ class _Rebuild:
         ended: StatusRecord | None,
         moved: Collection[StatusRecord],
     ) -> StatusRecord | None:
-        """Return the record to write. If no group is interrupted, it has only the checkpoint; ``None`` if none is given."""
+        """Return the record to write. If no group is interrupted, it has only the given checkpoint; ``None`` if none is given."""
         if where is None and self.checkpoint is None:
             return None
         group, position = where or (None, GroupPosition())

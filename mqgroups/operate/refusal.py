@@ -50,7 +50,7 @@ def refusal(
 
 
 def record_hidden(status_queue: str, group_id: bytes, unknown: str = "") -> OwnerActive:
-    """Return the error that a unit of work hides another owner's record. ``unknown``: why this is not certain, if so."""
+    """Return the error for another owner's record, which a unit of work hides. ``unknown``: the reason if this is uncertain."""
     why = f"{unknown or 'a unit of work hides its record'}. It may name group {group_id.hex()}"
     error = hidden_by_unit_of_work(f"status queue {status_queue}", why)
     if unknown:

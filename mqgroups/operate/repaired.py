@@ -1,6 +1,6 @@
 """A status queue for operators' functions, which read, replace or remove its record. The owner must not be running.
 
-A new record can keep the user of the record that it replaces (MQPMO_PASS_IDENTITY_CONTEXT). Then the owner still trusts it.
+A new record can keep the user of the record that it replaces (MQPMO_PASS_IDENTITY_CONTEXT). Then the owner trusts it too.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class RepairedQueue(StatusQueue):
         """Open the status queue. All other arguments, and the errors, are those of ``StatusQueue``.
 
         Args:
-            keeps_user: a new record keeps the user of the record that it replaces. For another user, this needs +passid.
+            keeps_user: a new record keeps the user of the old record. If this program has another user, it needs +passid.
             user: the user that new records have. This needs authority +setid.
 
         Attributes:

@@ -1,7 +1,7 @@
 """The rules for an installation's health check: a table of checks, and a function that makes findings from facts.
 
 Facts are attributes by their MQSC names, as MQINQ or DISPLAY has returned them: numbers as ``int``, other values in MQSC's words.
-A fact that could not be seen is omitted. A rule without its facts yields nothing, so the caller reports missing facts.
+A fact that could not be seen is omitted. A rule without its facts yields nothing, so the caller must report missing facts.
 
 Not here: how facts are collected (``operate/doctor.py``, ``operate/machine.py``).
 """
@@ -107,7 +107,7 @@ def _no_cap(severity: Severity, why: str) -> tuple[_Rule, _Rule]:
 
 
 def _long_enough(why: str) -> _Rule:
-    """Return the rule for an object's MAXMSGL, if messages of a queue pass through the object. 0 means no limit."""
+    """Return the rule for the MAXMSGL of an object that a queue's messages pass through. 0 means no limit."""
     found = "MAXMSGL(%(MAXMSGL)s), and the queue's is %(Q.MAXMSGL)s"
     needs, mends = "MAXMSGL Q.MAXMSGL", "MAXMSGL(%(Q.MAXMSGL)s)"
     return _Rule("MAXMSGL", needs, lambda most, of: not most or of <= most, found, why, mends)
@@ -253,7 +253,7 @@ def findings(kind: str, name: str, facts: Facts, roles: Collection[Role] = tuple
 
 
 def _noticed(interval_s: int) -> str:
-    """Return after what time one end of a connection considers the other end dead, if they have negotiated this HBINT.
+    """Return after what time one end of a connection considers the other end dead, if both have negotiated this HBINT.
 
     Source: IBM MQ, "Receive timeout", and APAR IT26614.
     """

@@ -147,14 +147,14 @@ class GroupInspection:
 
     @property
     def made_by(self) -> str:
-        """The queue manager, at most 12 characters, that made the GroupId and so has the producer's record; empty if unknown."""
+        """The queue manager that made the GroupId and so has the producer's record. At most 12 characters; empty if unknown."""
         if not self.group_id.startswith(MADE_BY_QUEUE_MANAGERS):
             return ""
         return self.group_id[_Q_MGR_NAME].decode("ascii", "replace").rstrip()
 
     @property
     def needs_producer(self) -> bool:
-        """Whether the last message is missing, and a producer of this package may put it, as a queue manager made the GroupId."""
+        """Whether the last message is missing, and a queue manager made the GroupId, so a producer of this package may put it."""
         return not self.has_end and bool(self.made_by)
 
     def is_made_by(self, q_mgr_name: str) -> bool:
@@ -163,7 +163,7 @@ class GroupInspection:
 
     @property
     def first(self) -> MessagePlace:
-        """The place where the first message on the queue begins. If there is no message, the beginning of the group."""
+        """The place where the first message on the queue begins. Without messages, it is the beginning of the group."""
         return MessagePlace(*divmod(self._bounds[0], _PLACES)) if self.messages else HEAD
 
     @property

@@ -39,14 +39,14 @@ def attributes(text: str) -> dict[str, str]:
 
 
 def as_number(value: str) -> int | None:
-    """Return the number in an attribute's value; ``None`` if it is not a number of at most ten digits, as numbers in MQ are."""
+    """Return the number in an attribute's value; ``None`` if there is none. A number in MQ has at most ten digits."""
     return int(value) if _NUMBER.fullmatch(value) else None
 
 
 def broken(command: str, width: int, indent: str = "") -> list[str]:
     """Split a command into lines that runmqsc reads as one command. Each line except the last ends with ``+``.
 
-    Each line except the first begins with ``indent``. A line is longer than ``width`` only if one attribute is.
+    Each line except the first begins with ``indent``. A line is longer than ``width`` only if one attribute alone is longer.
     """
     lines: list[str] = []
     for token in (found[0] for found in _TOKEN.finditer(command)):

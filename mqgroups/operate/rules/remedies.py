@@ -35,7 +35,7 @@ def remedy(judgement: Judgement) -> list[str]:
 
 
 def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
-    """Return the lines that correct an owner's status queue; empty if nothing is to be done, or the group's remedy has them."""
+    """Return the lines that correct an owner's status queue; empty if nothing is to be done, or its group's remedy does this."""
     if owner.state is OwnerState.VERSION:
         return ["start the version of mqgroups that has written the record; do not move or remove it"]
     if owner.is_shared:
@@ -102,7 +102,7 @@ def _clear(owner: SeenOwner) -> Iterator[str]:
 
 
 def _rebuild(around: Surroundings, name: str, role: str, queue: str, more: str = "", accept: str = "") -> str:
-    """Return the rebuild command. It overrides checks that need a command server or another lost record, if there are any."""
+    """Return the rebuild command. It overrides the checks that a missing command server or lost record makes impossible."""
     doubts = [accept] if accept else []
     unasked = around.at.hidden is None
     if unasked:
@@ -125,7 +125,7 @@ def _rebuild_group(judgement: Judgement, name: str, role: str) -> str:
 
 
 def _wait_for_hidden(owner: SeenOwner | None, around: Surroundings) -> Iterator[str]:
-    """Yield how to make sure, without the command server, that a record is lost and not hidden. Empty if this is known."""
+    """Yield how to make sure, without the command server, that a record is lost and not hidden; nothing if known."""
     if owner is not None and owner.state is OwnerState.HIDDEN and around.at.hidden is None:
         yield to_copy("wait until DISPLAY QSTATUS({}) UNCOM shows UNCOM(NO)", owner.status_queue)
         yield to_copy("CLEAR QLOCAL({})", owner.status_queue)
@@ -141,7 +141,7 @@ def _other_side(judgement: Judgement, name: str, role: str) -> Iterator[str]:
 
 
 def _finish(judgement: Judgement) -> Iterator[str]:
-    """Yield how to let the producer end its group before a move. Otherwise it would still put messages to the old queue."""
+    """Yield how to let the producer end its group before a move. Otherwise the producer would put messages to the old queue."""
     if (producer := judgement.producer) is not None:
         if producer.is_active is False:
             yield _start(producer, judgement.around)
@@ -173,7 +173,7 @@ def _moved(judgement: Judgement) -> Iterator[str]:
 def _move_line(
     around: Surroundings, queue: str, group_id: bytes, to: str = "", group: GroupInspection | None = None
 ) -> str:
-    """Return the move command. It overrides checks that need a missing command server, or records at another queue manager."""
+    """Return the move command. It overrides the checks that a missing command server or an unseen record makes impossible."""
     accept = ""
     if around.at.hidden is None:
         accept = " --accept in-use --accept other-owners"
@@ -301,7 +301,7 @@ def _look(judgement: Judgement) -> Iterator[str]:
 
 
 def _record_lost(judgement: Judgement) -> Iterator[str]:
-    """Yield the remedy for each owner that may have lost the group's record. If none may, use the operator's ``name``."""
+    """Yield the remedy for each owner that may have lost the group's record. If no owner may, it is for the owner asked about."""
     around, role = judgement.around, WANTED[judgement.cause]
     did = "put" if role == "put" else "has begun"
     lost: list[SeenOwner | None] = [*may_have_lost(judgement)]
