@@ -90,7 +90,7 @@ def say_file(output: Output, file: str, result: str, data_bytes: int | None, **m
 
 
 def complain(message: str) -> None:
-    """Print an error to standard error. Its names and reasons may come from other programs, so they are made printable."""
+    """Print an error to standard error. Names in it may come from other programs, so the message is made printable."""
     echo(wrapped(f"mqgroups: {printable(message)}", err=True), err=True)
 
 

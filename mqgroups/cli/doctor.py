@@ -1,4 +1,4 @@
-"""The command ``mqgroups doctor``: what is wrong, from this machine to the messages on a queue, and how to correct it."""
+"""The command ``mqgroups doctor``: shows what is wrong, from this machine to the messages on a queue, and how to correct it."""
 
 from __future__ import annotations
 

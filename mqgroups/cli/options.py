@@ -23,7 +23,7 @@ Decorator = Callable[[Command], Command]
 
 
 def checked(metavar: str, check: Callable[[Any], object], read: Callable[[str], Any] = str) -> Callable[[str], Any]:
-    """Return a type for options that applies ``check``. So an error names the option, and is reported before connecting."""
+    """Return an option type that applies ``check``. So an error names the option, and is reported before connecting."""
 
     def convert(text: str) -> Any:
         value = read(text)
@@ -56,7 +56,7 @@ def combined(options: Sequence[Decorator]) -> Decorator:
 
 
 def setting_options(settings: type[Settings], *names: str) -> Decorator:
-    """Return a decorator that adds an option for each named field. The command's argument has the same name."""
+    """Return a decorator that adds an option for each named field. The command's argument has the field's name."""
     known = {each.name: each for each in settings_of(settings)}
     return combined([_option(known[name]) for name in names])
 

@@ -104,7 +104,7 @@ class Report:
         self.end()
 
     def end(self) -> NoReturn:
-        """Print the JSON document or the rest of it, and exit."""
+        """Print what is left of the JSON document, and exit."""
         if self.is_json:
             document = json.dumps({**self.values, "exit_code": self.code}, indent=2)
             click.echo(",\n" + document.removeprefix("{\n") if self._has_rows else document)

@@ -124,7 +124,7 @@ def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | 
 
 
 def _granted(principal: str | None, *lacks: tuple[str, str]) -> dict[str, Any]:
-    """Return MQSC commands that grant missing authorities. If the user is not known, return a text that lacks the user.
+    """Return MQSC commands that grant missing authorities. If the user is not known, return a text to complete.
 
     ``lacks``: pairs of a queue (empty for the queue manager) and the authorities that are missing for it.
     """

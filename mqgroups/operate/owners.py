@@ -72,7 +72,7 @@ def find_owners(
     Args:
         names: return only owners with these names. Their status queues are read even if the command server does not list them.
         status_queues: other status queues to read. The command server lists ``MQGROUPS.PUT.*``, ``MQGROUPS.GET.*`` and
-            ``MQGROUPS.SHARED.*``. If this user is not allowed to ask it, give all status queues.
+            ``MQGROUPS.SHARED.*``. If this user is not allowed to ask the command server, give all status queues.
 
     Raises:
         ConfigurationError: a name is not valid.

@@ -107,7 +107,7 @@ def salvage_owner(
             ``"nothing-interrupted"``: no group is interrupted. Unreadable messages are moved away. A given checkpoint is written.
         other_status_queues: status queues of other owners on this queue manager. Their records are read, because a group has only
             one owner. The command server lists ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``. If this user is
-            not allowed to ask it, give all status queues.
+            not allowed to ask the command server, give all status queues.
         unreadable_to: the queue for messages that are moved from the status queue, because they cannot be read as records or
             there are several records. They are moved unchanged, in the same unit of work. By default they are an error. If a
             valid record with its anchor is also there, only the unreadable messages are moved, and no record is written.

@@ -72,7 +72,7 @@ class RepairedQueue(StatusQueue):
 
     @property
     def user_of_record(self) -> str:
-        """The user who put the record that ``read`` found; empty if there was none."""
+        """The user who put the record that ``read`` found; empty if there was no record."""
         stored = self.kept.contents.stored
         return next((each.user for each in self.kept.found if stored is not None and each.msg_id == stored.msg_id), "")
 

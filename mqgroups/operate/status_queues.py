@@ -36,7 +36,7 @@ class StatusQueueLook:
         messages: the records and anchors, in physical order.
         put_times: PutDate and PutTime of each of these messages; 16 digits, UTC.
         unreadable: the MsgId, CorrelId and GroupId of each other message. A message that is too long has an empty tuple.
-        why_unreadable: why the first unreadable message is not a record.
+        why_unreadable: why the first unreadable message is not a record. Records of other versions have priority.
         of_another_version: whether an unreadable message is a record that only another version of this package can read.
     """
 
@@ -129,7 +129,7 @@ class Damage:
 
 
 def damage(connection: Connection, name: str, user: str | None = None) -> Damage:
-    """Browse a status queue that its owner cannot use. If ``user`` is given, only records of this user are valid.
+    """Return which messages to move away from an unusable status queue. If ``user`` is given, only its records are valid.
 
     If one valid record with its anchor is beside unreadable messages, only the unreadable ones are moved. Otherwise nothing shows
     which record is the right one, so all messages are moved.

@@ -39,7 +39,7 @@ def attributes(text: str) -> dict[str, str]:
 
 
 def as_number(value: str) -> int | None:
-    """Return the number in an attribute's value; ``None`` if there is none. A number in MQ has at most ten digits."""
+    """Return the number in an attribute's value; ``None`` if it is no number. MQ's numbers have at most ten digits."""
     return int(value) if _NUMBER.fullmatch(value) else None
 
 

@@ -301,7 +301,7 @@ def _look(judgement: Judgement) -> Iterator[str]:
 
 
 def _record_lost(judgement: Judgement) -> Iterator[str]:
-    """Yield the remedy for each owner that may have lost the group's record. If no owner may, it is for the owner asked about."""
+    """Yield the remedy for each owner that may have lost the group's record. Without one, it is for the owner in question."""
     around, role = judgement.around, WANTED[judgement.cause]
     did = "put" if role == "put" else "has begun"
     lost: list[SeenOwner | None] = [*may_have_lost(judgement)]

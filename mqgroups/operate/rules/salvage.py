@@ -149,7 +149,7 @@ def recorded_at(
     """Return where the producer of a pipe was interrupted, from the record of the pipe's consumer.
 
     Returns:
-        The messages of the group that are on the queue, or ``None`` if all were got; and the position.
+        Two values: the group's messages that are on the queue, or ``None`` if all were got; and the position.
     """
     if outgoing == Outgoing():
         found = "the record of the pipe's consumer, which says that no outgoing group was begun"
