@@ -34,7 +34,7 @@ def checked_group_id(group_id: bytes) -> bytes:
 
 
 def refused(where: str, error: CannotSalvage, status_queue: str = "") -> RepairRefused:
-    """Return the error for a refusal of ``rules/salvage.py``, with the remedy."""
+    """Return the error, with its remedy, for a refusal by ``rules/salvage.py``."""
     because = error.because
     accept = f" (accept {because.value!r})" if because in DOUBTS else ""
     told = f". {because.unasked}" if error.unasked and because.unasked else ""
