@@ -1,4 +1,4 @@
-"""The command ``mqgroups adopt``: adopts records that were moved here from another queue manager with their groups' messages."""
+"""The command ``mqgroups adopt``: corrects status records that were moved here from another queue manager, for the next start."""
 
 from __future__ import annotations
 

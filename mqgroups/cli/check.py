@@ -1,7 +1,7 @@
-"""The command ``mqgroups check``: whether a producer or consumer may be started, as text or JSON, and as an exit code.
+"""The command ``mqgroups check``: shows whether a producer or consumer can be started, as text or JSON and by the exit code.
 
-It is meant to run before an application, for example as ``ExecStartPre=`` of a systemd unit, or in an init container. There exit
-code 0 must mean "start the application". So an interrupted group is not a failure, because the start resumes it.
+It is meant to run before an application, for example as ``ExecStartPre=`` of a systemd unit, or in an init container. So exit
+code 0 means "start the application". An interrupted group is not a failure, because the start resumes the group.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def check(
 def _contradictions(
     q_mgr: QueueManager, report: Report, status: SeenOwner, queue: str | None, accept: Sequence[str]
 ) -> Sequence[Finding]:
-    """Return the reasons on the queue why a start of this producer could put messages twice; empty if there are none."""
+    """Return the findings because of which a start of this producer could put messages twice; empty if there are none."""
     if queue is None or status.role != "put" or status.state in AT_WORK:
         return ()
     own = status.status_queue
@@ -130,7 +130,7 @@ def _tell_unseen(report: Report, queue: str, why: str) -> None:
 
 
 def _show(report: Report, status: SeenOwner, contradictions: Sequence[Finding], *, is_compared: bool) -> None:
-    """Report the state of a status queue, and other reasons why the owner must not start."""
+    """Report the state of an owner, and the contradictions because of which the owner must not start."""
     if contradictions:
         report.found(ExitCode.FAILED)
     if status.state in AT_WORK:

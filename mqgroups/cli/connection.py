@@ -31,7 +31,7 @@ _ONLY_WITH = {"password": ["user"], "key_repository_password": ["key_repository"
 
 
 class _SharedOption(click.Option):
-    """An option of all commands that connect. A command's help shows only the first one, ``--help-connection`` shows all."""
+    """An option that all connecting commands have. Their help shows only the first; ``--help-connection`` shows all."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         if ctx.command is explained:
@@ -42,13 +42,13 @@ class _SharedOption(click.Option):
 
 
 class _ConnectionOption(_SharedOption):
-    """An option of a connection. If the command line has such an option, no such option takes its value from the environment.
+    """An option for connecting. If the command line has one of these options, the environment is used for none of them.
 
-    So a password is sent only to the address with which it was given.
+    So a password is sent only to the address with which the password was given.
     """
 
     def __init__(self, flags: Sequence[str], *, variable: str, secret: str = "", **more: Any) -> None:
-        """Make an option. ``variable``: the environment variable with its value, or with the ``secret`` of --NAME-env."""
+        """Make an option. ``variable``: the environment variable that has its value, or for --NAME-env, the secret."""
         self.variable, self._secret = variable, secret
         super().__init__(flags, envvar=None if secret else variable, show_envvar=not secret, **more)
 
@@ -66,7 +66,7 @@ class _ConnectionOption(_SharedOption):
         return super().consume_value(ctx, opts)
 
     def _has_secret(self) -> bool:
-        """Whether the environment has the secret itself, and not the name of a file with the secret."""
+        """Return whether the environment has the secret itself, and not the name of a file with the secret."""
         needed = [self.variable, *(_variable_of(each) for each in _ONLY_WITH.get(self._secret, ()))]
         return bool(self._secret) and all(map(os.environ.get, needed)) and not os.environ.get(f"{self.variable}_FILE")
 
@@ -113,7 +113,7 @@ def _option(field: Field) -> Decorator:
 
 
 def _secret_options(field: Field) -> list[Decorator]:
-    """Return the options --NAME-env and --NAME-file. There is no --NAME, because every user of the machine can see arguments."""
+    """Return the options --NAME-env and --NAME-file. All users of a machine can see arguments, so there is no --NAME."""
     name, what = field.name.replace("_", "-"), field.first_sentence.removesuffix(".")
     variable = _variable_of(field.name)
     return [
@@ -146,14 +146,14 @@ def explained(**_: object) -> None:
 
 
 def parted(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a command's own options, and the options of ``connection_options``."""
+    """Divide options into a command's own options and the options that ``connection_options`` adds."""
     of_connection = {each.name for each in explained.params}
     own = {name: value for name, value in options.items() if name not in of_connection}
     return own, {name: value for name, value in options.items() if name in of_connection}
 
 
 def connect_arguments(**options: Any) -> dict[str, Any]:
-    """Return the arguments of ``connect`` from the options of ``connection_options``, except how long to wait."""
+    """Convert the options that ``connection_options`` adds into arguments of ``connect``, without the time to wait."""
     options.pop("wait_s", None)
     for name in SECRETS:
         variable, file = options.pop(f"{name}_env"), options.pop(f"{name}_file")
@@ -169,7 +169,7 @@ def connect_arguments(**options: Any) -> dict[str, Any]:
 
 
 def open_q_mgr(*, acts: bool = False, reconnects: bool = False, **options: Any) -> QueueManager:
-    """Connect with the options of ``connection_options``."""
+    """Connect with the options that ``connection_options`` adds."""
     arguments = connect_arguments(**options) | {"connect_wait_s": 0}
     awaited, why, began_s = arguments["q_mgr_name"], "", time.monotonic()
     line = ProgressLine()
@@ -204,7 +204,7 @@ def say_where(options: Mapping[str, Any]) -> None:
 
 @contextmanager
 def connected(report: Report, *, acts: bool = False, **options: Any) -> Iterator[QueueManager]:
-    """Connect for the ``with`` block, as ``open_q_mgr`` does. An error ends the report, with the error's exit code."""
+    """Connect for the ``with`` block, as ``open_q_mgr`` does. After an error, the command ends with the error's exit code."""
     try:
         with open_q_mgr(acts=acts, **options) as q_mgr:
             yield q_mgr

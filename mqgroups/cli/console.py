@@ -48,7 +48,7 @@ class Commands(click.Group):
     """A group of commands whose help lists each command with its whole first sentence. click would cut off the sentence.
 
     Attributes:
-        sections: the titles of the list, with the names of commands below each title; empty for one list without titles.
+        sections: the titles in the list, each with the names of the commands below it. If it is empty, there are no titles.
     """
 
     sections: ClassVar[Mapping[str, Sequence[str]]] = {}
@@ -63,7 +63,7 @@ class Commands(click.Group):
 
 
 def table_lines(listing: Listing[Row], rows: Sequence[Row]) -> tuple[list[str], list[str]]:
-    """Return the lines of a table, and the columns for which it has no room. Without rows there are no lines."""
+    """Return a table's lines, and the titles of the columns for which there is no room. Without rows there are no lines."""
     if not rows:
         return [], []
     shown = console()
@@ -76,7 +76,7 @@ def table_lines(listing: Listing[Row], rows: Sequence[Row]) -> tuple[list[str], 
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print text above a progress bar. Characters that the output's charset lacks are escaped, even if it is ASCII."""
+    """Print text above the progress bar, if there is one. Characters that the output's charset lacks are escaped."""
     # Without ``file``, click.echo would use the output from before the bar, and replace an ASCII output by a UTF-8 output.
     click.echo(text, file=sys.stderr if err else sys.stdout)
 
@@ -90,12 +90,12 @@ def say_file(output: Output, file: str, result: str, data_bytes: int | None, **m
 
 
 def complain(message: str) -> None:
-    """Print an error to standard error. Its names and reasons may come from other programs, so they are made printable."""
+    """Print an error to standard error. Names in it may come from other programs, so the message is made printable."""
     echo(wrapped(f"mqgroups: {printable(message)}", err=True), err=True)
 
 
 def wrapped(text: str, *, err: bool = False) -> str:
-    """Break the lines of a text at blanks if it is shown at a terminal, which would break them in the middle of words."""
+    """Break long lines at blanks for a terminal, because the terminal would break them in the middle of words."""
     target = console(err=err)
     if not target.is_terminal:
         return text
@@ -108,7 +108,7 @@ def wrapped(text: str, *, err: bool = False) -> str:
 
 
 def log() -> None:
-    """Log warnings, and what this package waits for, to standard error. A terminal gets colours, other outputs plain lines."""
+    """Log warnings, and what this package waits for, to standard error. The lines have colours only at a terminal."""
     from rich.logging import RichHandler
 
     to = console(err=True)
@@ -150,9 +150,9 @@ def one_message() -> Iterator[None]:
 
 
 class ProgressLine:
-    """Shows the progress of a command on standard error, in a ``with`` statement: a line that changes, and disappears at the end.
+    """A line on standard error that shows a command's progress, and disappears at the end of the ``with`` block.
 
-    If standard error is not a terminal, it prints a new line from time to time.
+    If standard error is not a terminal, a new line is printed from time to time instead.
     """
 
     def __init__(self) -> None:

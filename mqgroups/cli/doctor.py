@@ -1,4 +1,4 @@
-"""The command ``mqgroups doctor``: what is wrong, from this machine to the messages on a queue, and how to correct it."""
+"""The command ``mqgroups doctor``: shows what is wrong, from this machine to the messages on a queue, and how to correct it."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _encryption(connection: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _show(report: Report, found: Sequence[Finding], output: str) -> None:
-    """Show the findings, the worst first. As text, findings that are in order are only counted."""
+    """Show the findings, the worst first. The text output only counts findings that are in order."""
     counts = Counter(each.severity for each in found)
     if counts[Severity.UNSEEN]:
         report.found(ExitCode.NOT_SEEN)

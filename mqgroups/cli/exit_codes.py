@@ -8,7 +8,7 @@ from mqgroups.errors import ConfigurationError, MQGroupsError
 
 
 class ExitCode(IntEnum):
-    """How a command ended."""
+    """The exit code of a command, which shows how the command ended."""
 
     DONE = 0
     # Also: something was found that needs an operator. The output shows what.

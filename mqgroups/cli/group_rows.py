@@ -19,7 +19,7 @@ _FLAGS = {MsgFlag.SEGMENT: "segment", MsgFlag.LAST_SEGMENT: "last segment", MsgF
 
 
 def group_listing(now: datetime, *, queues: bool = False) -> Listing[Judgement]:
-    """Return how groups are shown. ``now`` is compared with put times. ``queues``: whether there are several queues."""
+    """Return the columns and JSON values of groups. ``now`` is compared with put times. ``queues``: whether to show queues."""
     queue: Column[Judgement] = Column("queue", lambda row: row.queue)
     columns: tuple[Column[Judgement], ...] = (
         *([queue] if queues else []),
@@ -65,13 +65,13 @@ def _place(place: MessagePlace) -> str:
 
 
 def _last(group: GroupInspection) -> str:
-    """Return the number of the last message on the queue, and of the group's last message if it is another one."""
+    """Return the number of the last message on the queue. If the group's last message is another one, add its number."""
     behind = f" of {group.last}" if group.last and group.last != group.last_msg_seq_number else ""
     return _before(group.end) + behind
 
 
 def _before(end: MessagePlace) -> str:
-    """Return the number of the last message before a place. If only a part of it is before the place, add the number of bytes."""
+    """Return the number of the last message that begins before the place ``end``. If it does not end there, add the offset."""
     return f"{end.msg_seq_number - (end.offset == 0)}{_bytes(end)}"
 
 
@@ -80,7 +80,7 @@ def _bytes(place: MessagePlace) -> str:
 
 
 def listed_values(row: Judgement, now: datetime) -> dict[str, Any]:
-    """Return a group with its state and its owners, for JSON."""
+    """Return the JSON values of a group, with its state and its owners."""
     group = row.group
     return {
         "q_mgr_name": row.around.at.q_mgr_name,

@@ -1,4 +1,4 @@
-"""The command ``mqgroups groups``: the groups on queues, how complete they are, whose, and how long they have been quiet."""
+"""The command ``mqgroups groups``: shows the groups on queues, how complete and whose they are, and since when they are quiet."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def browsed(q_mgr: QueueManager, queue: str) -> GroupList:
 
 
 def _the_id(q_mgr: QueueManager, queue: str, some_id: str) -> bytes:
-    """Return the only GroupId on the queue that these digits or this text match."""
+    """Return the only GroupId on the queue that begins or ends with ``some_id``, which is digits or text."""
     if len(some_id) == _WHOLE_ID and not some_id.lower().strip("0123456789abcdef"):
         return bytes.fromhex(some_id)
     with browsed(q_mgr, queue) as found:

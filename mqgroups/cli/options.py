@@ -23,7 +23,7 @@ Decorator = Callable[[Command], Command]
 
 
 def checked(metavar: str, check: Callable[[Any], object], read: Callable[[str], Any] = str) -> Callable[[str], Any]:
-    """Return an option's type that applies a check of settings. It reports an error with the option's name, before connecting."""
+    """Return an option type that applies ``check``. So an error names the option, and is reported before connecting."""
 
     def convert(text: str) -> Any:
         value = read(text)
@@ -56,7 +56,7 @@ def combined(options: Sequence[Decorator]) -> Decorator:
 
 
 def setting_options(settings: type[Settings], *names: str) -> Decorator:
-    """Return a decorator that adds an option for each of these fields. The command's argument has the name of the field."""
+    """Return a decorator that adds an option for each named field. The command's argument has the field's name."""
     known = {each.name: each for each in settings_of(settings)}
     return combined([_option(known[name]) for name in names])
 
@@ -91,7 +91,7 @@ def host_and_port(value: str) -> tuple[str, int]:
 
 
 def pair(form: str) -> dict[str, Any]:
-    """Return the type and the metavar of an option that consists of two texts, such as OLD=NEW."""
+    """Return the type and the metavar of an option whose value consists of two texts, such as OLD=NEW."""
 
     def read(value: str) -> tuple[str, str]:
         first, _, second = value.partition("=")

@@ -1,4 +1,4 @@
-"""The command ``mqgroups owners``: all producers and consumers with a status queue, and what they do."""
+"""The command ``mqgroups owners``: shows all producers and consumers that have a status queue, and what they do."""
 
 from __future__ import annotations
 
@@ -89,12 +89,12 @@ def by_need(owners: Sequence[SeenOwner]) -> list[SeenOwner]:
 
 
 def summary(found: Sequence[SeenOwner]) -> str:
-    """Return the number of owners, by state."""
+    """Return a text with the number of all owners, and of the owners in each state."""
     return tally("owner", OwnerState, Counter(each.state for each in found))
 
 
 def owner_listing(now: datetime) -> Listing[SeenOwner]:
-    """Return how owners are shown. ``now`` is compared with put times."""
+    """Return the columns and JSON values of owners. ``now`` is compared with put times."""
     columns: tuple[Column[SeenOwner], ...] = (
         Column("role", lambda row: row.role or "?"),
         Column("name", lambda row: row.name),

@@ -1,6 +1,6 @@
 """The findings of a command: printed as text and tables, or as one JSON document.
 
-A JSON document is complete only when the command ends. Each row is written to the document at once, so there may be any number.
+A JSON document is complete only when the command ends. Each row is printed at once, so the number of rows is not limited.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Report:
     """The findings of one command, and its exit code.
 
     Attributes:
-        values: the values of a JSON document, except rows and the exit code.
+        values: the values that a JSON document has besides rows and the exit code.
         code: the exit code that follows from the findings.
     """
 
@@ -43,7 +43,7 @@ class Report:
         self._has_rows = False
 
     def print(self, *found: str | Text, wrap: bool = True) -> None:
-        """Print texts. ``wrap`` breaks lines at blanks, so it must be false for lines to copy. With JSON nothing is printed."""
+        """Print texts, except with JSON. ``wrap`` breaks lines at blanks, so it must be false for lines that users copy."""
         if self.is_json:
             return
         for each in found:
@@ -61,7 +61,7 @@ class Report:
             complain(sentence)
 
     def rows(self, name: str, listing: Listing[Row], rows: Iterable[Row], total: int | None = None) -> int:
-        """Print rows, and return their number. In JSON they have this ``name``. ``total``: their number, if known before."""
+        """Print rows, and return their number. In JSON the list is called ``name``. ``total``: their number, if it is known."""
         if self.is_json:
             click.echo("{" if not self._has_rows else ",")
             click.echo(f"{json.dumps(name)}: [", nl=False)
@@ -84,7 +84,7 @@ class Report:
         return len(shown) + more
 
     def beginning(self, listing: Listing[Row], rows: Sequence[Row], most_lines: int, command: str) -> None:
-        """Print as many rows of a table as fit, and the ``command`` that prints all."""
+        """Print a table with at most ``most_lines``. If a row or column is omitted, the last line has the ``command`` for all."""
         lines, left_out = table_lines(listing, rows[:most_lines])
         if left_out or max(len(lines), len(rows)) > most_lines:
             lines[most_lines - 1 :] = [f"and more: {command}"]
@@ -92,7 +92,7 @@ class Report:
             echo(line)
 
     def found(self, code: ExitCode) -> None:
-        """Set the exit code to ``code``, if no worse code is set. FAILED is the worst."""
+        """Set the exit code to ``code``, unless it is already FAILED, which is the worst."""
         if self.code is not ExitCode.FAILED:
             self.code = code
 
@@ -104,7 +104,7 @@ class Report:
         self.end()
 
     def end(self) -> NoReturn:
-        """Print the JSON document or the rest of it, and exit."""
+        """Print what is left of the JSON document, and exit."""
         if self.is_json:
             document = json.dumps({**self.values, "exit_code": self.code}, indent=2)
             click.echo(",\n" + document.removeprefix("{\n") if self._has_rows else document)
@@ -112,7 +112,7 @@ class Report:
 
 
 def record_values(record: StatusRecord | None) -> dict[str, Any] | None:
-    """Return the JSON values of a status record, as on its queue but without the digest."""
+    """Return the JSON values of a status record. They are the same as on the status queue, but without the digest."""
     if record is None:
         return None
     values: dict[str, Any] = json.loads(encode(record))
@@ -121,7 +121,7 @@ def record_values(record: StatusRecord | None) -> dict[str, Any] | None:
 
 
 def committed(record: StatusRecord) -> str:
-    """Return how much of its group is committed, in words."""
+    """Return in words how much of the record's group is committed."""
     inside = f" and {record.offset} bytes of the next" if record.offset else ""
     return f"{number(record.msg_seq_number, 'message')}{inside}"
 

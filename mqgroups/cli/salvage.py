@@ -1,6 +1,6 @@
-"""The commands ``mqgroups salvage``: repairs for a lost or damaged status record whose group still has its messages.
+"""The commands ``mqgroups salvage``: repairs after a status record was lost or damaged while its group's messages still exist.
 
-Both commands print what they would do, and do it only with --apply. Before a repair, ``mqgroups groups`` shows the queue.
+Both commands print what they would do, and do it only with --apply. Use ``mqgroups groups`` to see the queue before a repair.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ def _show(report: Report, q_mgr: QueueManager, group: GroupInspection | None) ->
 
 
 def _to_give(checkpoint: Any) -> str:
-    """Return the option or argument that gives a checkpoint to a new record."""
+    """Return the option or argument with which an operator gives a checkpoint to a new record."""
     if isinstance(checkpoint, bytes):
         return f"mqgroups.operate.salvage_owner(..., checkpoint={checkpoint!r})"
     return to_copy("--checkpoint {}", json.dumps(checkpoint))

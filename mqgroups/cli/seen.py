@@ -1,4 +1,4 @@
-"""The *looks* of ``mqgroups watch``: it looks at queues again and again, and shows what one look has seen."""
+"""The *looks* of ``mqgroups watch``. A look inspects all queues once. The command looks again and again."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class SeenQueue:
     """What one look has seen of a queue, or why it has seen nothing.
 
     Attributes:
-        oldest_complete: since when the oldest complete group has been complete; empty if there is none.
-        groups: the first groups, the most dangerous first. They include groups without messages on the queue.
+        oldest_complete: the time since which the oldest complete group has been complete; empty if no group is complete.
+        groups: the groups to show, the most dangerous first. Some may have no messages on the queue.
     """
 
     queue: str
@@ -69,10 +69,10 @@ class Seen:
 
     Attributes:
         at: when the look began.
-        took_s: how long the look took. After some failures, how long to wait for the next look.
-        problem: why the look has seen nothing. ``queues`` is then from the look before.
+        took_s: how long the look took, in seconds. After some failures, it is the time to wait until the next look.
+        problem: why the look has seen nothing; otherwise empty. After a problem, ``queues`` has only names of queues.
         queues: what the look has seen of each queue; empty if no record names a queue.
-        owners: the owners of the named queues, or all owners if no queues were named. Those that need an operator come first.
+        owners: the owners of the named queues, or all owners if no queues were named. Owners that need an operator come first.
     """
 
     at: datetime
@@ -83,7 +83,7 @@ class Seen:
     unseen: list[str] = field(default_factory=list)
 
     def lines(self) -> Iterator[str]:
-        """Yield a line for each queue, or one line with the reason why there is none."""
+        """Yield a line for each queue, or one line with the reason why no queue was seen."""
         if self.problem or not self.queues:
             names = ", ".join(each.queue for each in self.queues) or "all queues"
             yield f"{names}: {self.problem or NO_QUEUE}"
@@ -99,7 +99,7 @@ class Seen:
 def looks(
     queues: Sequence[str], status_queues: Sequence[str], connection: dict[str, Any], q_mgr: QueueManager | None
 ) -> Generator[Seen, None, None]:
-    """Look at these queues again and again, and yield what was seen. Without ``queues``, look at all queues that records name.
+    """Yield what each look at ``queues`` has seen, again and again. If none is given, look at all queues that records name.
 
     Raises:
         MQIError: a failure that another try does not correct.

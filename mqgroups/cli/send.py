@@ -107,7 +107,7 @@ def send(
 
 
 def _looks(folder: Path, is_over: Callable[[], bool]) -> Iterator[Looks]:
-    """Yield the files in a folder that have not changed since the last look, until ``is_over`` returns true."""
+    """Yield the files in a folder that did not change between two looks at it. End when ``is_over`` returns true."""
     before: dict[Path, Look] = {}
     while not is_over():
         found: dict[Path, Look] = {}

@@ -1,7 +1,7 @@
 """Rows as a table that fits its terminal, and as JSON.
 
-A table shows the columns that fit, the most important ones first, and returns the names of the other columns. Texts are wrapped,
-so the text of a shown column is complete. Columns without any text are not shown.
+If a table is too wide, its least important columns are omitted, and their titles are returned. Texts are wrapped, so the text of
+a shown column is complete. Columns without any text are not shown.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Column(Generic[Row]):
 
     Attributes:
         header: the title of the column.
-        text: a function that returns the text of a row.
+        text: a function that returns the column's text for a row.
         rank: 0 if the column is always shown. Columns with the highest rank are omitted first.
         right: whether the text is aligned to the right, as numbers are.
-        style: a function that returns the colour of a row's text; empty for no colour.
+        style: a function that returns the colour of this text; empty if the text has no colour.
     """
 
     header: str
@@ -82,5 +82,5 @@ class Listing(Generic[Row]):
 
 
 def picked(thing: object, names: str) -> dict[str, Any]:
-    """Return these attributes by name, for JSON. ``names`` is separated by blanks."""
+    """Return attributes of ``thing`` by name, for JSON. ``names`` has their names, separated by blanks."""
     return {name: getattr(thing, name) for name in names.split()}

@@ -89,7 +89,7 @@ def watch(
 
 
 def _shower(output: Output) -> Callable[[Seen], None]:
-    """Return the function that shows a look. As lines, it reports once on standard error what could not be seen."""
+    """Return the function that shows a look. If it prints lines, it reports once, on standard error, what was not seen."""
     if output == "json":
         return lambda seen: echo("\n".join(json.dumps(each) for each in _values(seen)))
     if console().is_terminal:
@@ -108,7 +108,7 @@ def _shower(output: Output) -> Callable[[Seen], None]:
 
 
 def _values(seen: Seen) -> Iterator[dict[str, Any]]:
-    """Yield the JSON values of a look for each queue, with all owners and with the groups that need attention."""
+    """Yield the JSON values of each queue in a look: all owners, and only the groups that need attention."""
     at = f"{seen.at:%Y-%m-%dT%H:%M:%S.%f}"[:-4] + "Z"
     if not seen.queues:
         yield {"at": at, "queue": None, "problem": seen.problem or NO_QUEUE}
@@ -126,7 +126,7 @@ def _values(seen: Seen) -> Iterator[dict[str, Any]]:
 
 
 def _show_screen(seen: Seen) -> None:
-    """Show a look in place of the look before: as many lines of ``groups`` and ``owners`` as fit."""
+    """Clear the terminal, and show as many groups and owners of a look as there is room for."""
     report = Report()
     room = (console().height - 8) // 3
     queue = to_copy(" --queue {}", seen.queues[0].queue) if len(seen.queues) == 1 else ""

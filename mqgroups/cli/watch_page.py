@@ -1,9 +1,9 @@
 """The pages of ``mqgroups watch``. ``watch.html`` requests the last look again and again, and shows it in a browser.
 
-``/metrics`` has the figures of the last look for Prometheus. If the next look hangs, its figures are omitted after a time.
+``/metrics`` has the figures of the last look for Prometheus. If no new look comes for some time, the figures are omitted.
 
-The pages change nothing. Names of queues, groups and programs come from others. So the page gets them as JSON and shows them as
-text. Its Content-Security-Policy allows no script except its own, and no request to another server.
+The pages change nothing. Other people choose the names of queues, groups and programs. So the page gets these names as JSON and
+shows them as text. The page's Content-Security-Policy allows no script except its own, and no request to another server.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _HTML = Path(__file__).with_name("watch.html").read_text(encoding="utf-8")
 
 
 def _hashed(element: str) -> str:
-    """Return the hash of the page's style or script, with which the browser checks it."""
+    """Return the hash with which the browser checks the page's style or script."""
     text = re.findall(f"<{element}>(.*?)</{element}>", _HTML, re.DOTALL)[0]
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
@@ -44,7 +44,7 @@ _HEADERS = {
 
 
 class WatchPages:
-    """The pages, which show the last look."""
+    """The pages of ``mqgroups watch``, which show the last look."""
 
     def __init__(self, q_mgr_name: str, queues: Sequence[str] = ()) -> None:
         """Make the pages. Before the first look, the metrics report that the named ``queues`` are not seen."""
@@ -62,7 +62,7 @@ class WatchPages:
         }
 
     def show(self, seen: Seen, pause_s: float) -> None:
-        """Show this look from now on. ``pause_s``: the time until the next look."""
+        """Show this look from now on. The next look begins after ``pause_s``."""
         self._shown = seen, pause_s, time.monotonic()
 
     def _look(self) -> Page:

@@ -17,8 +17,8 @@
 | Write a lost status record again, from the messages of its group | `salvage_owner` | `Salvage` |
 | Move the rest of a group to another queue | `move_group` | `GroupMove` |
 
-These arguments have the same meaning in all functions. ``q_mgr``: a connected queue manager. ``name`` and ``role``: those of a
-producer (``"put"``) or consumer (``"get"``). ``status_queue``: by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
+These arguments have the same meaning in all functions. ``q_mgr``: a connected queue manager. ``name``: the name of a producer or
+consumer. ``role``: ``"put"`` or ``"get"``. ``status_queue``: by default ``MQGROUPS.PUT.<name>`` or ``MQGROUPS.GET.<name>``.
 ``wait_s``: how long to wait until a program with this name has ended, in seconds. ``check``: only return what would be done.
 
 The functions for questions change nothing, except that ``inspect_owner`` with ``tidy=True`` removes a record that is no longer

@@ -1,9 +1,9 @@
-"""Adopts the status record of an owner whose queues were moved to another queue manager. Then its next start continues there.
+"""Adopts an owner's status record after its queues were moved to another queue manager. Then the next start continues there.
 
 A record has the QMID of the queue manager that holds the status queue. A producer's record also names the queue manager that
 received the group. After a move both values may be wrong, and a start refuses the record. An operator who knows of the move can
 adopt the record. Then only these two values are replaced, in one unit of work, with the status queue open exclusively. All other
-values must be right, as for a start.
+values must be right, or the record is refused.
 
 Not here: the messages. Data and status queues must be moved together, with the identifiers of their messages.
 """
@@ -57,19 +57,19 @@ def adopt(
 ) -> Adoption:
     """Adopt the status record of a producer or consumer whose queues were moved to this queue manager.
 
-    Call this when the data queue and the status queue are here, with unchanged identifiers of their messages, and before the
-    program is started. If a commit had no answer, call this again.
+    Call this function when the data queue and the status queue are here, and before you start the program. The messages must
+    have kept their identifiers. If a commit had no answer, call this function again.
 
     Args:
-        adopt_from: the QMID of the queue manager that the queues were moved from, as ``DISPLAY QMGR QMID`` showed it there. By
-            default the status queue was not moved.
-        instance: the names of two queue managers: the one that received a producer's messages, and the one that has them now.
+        adopt_from: the QMID of the queue manager that the queues were moved from, as ``DISPLAY QMGR QMID`` showed it there.
+            ``None`` means that the status queue was not moved.
+        instance: the name of the queue manager that received a producer's messages, and of the one that has these messages now.
         queue: the queue that the program puts to or gets from, to compare with the record. By default it is not compared.
 
     Raises:
-        StatusQueueUnusable: the record is of another queue manager, or another of its values is wrong. Nothing was changed.
+        StatusQueueUnusable: the record belongs to a different queue manager, or has other wrong values. Nothing was changed.
         OwnerActive: the name is in use, or a unit of work hides the record.
-        CommitOutcomeUnknown: the connection was lost in MQCMIT. Call this again.
+        CommitOutcomeUnknown: the connection was lost in MQCMIT. Call this function again.
         ConfigurationError, StatusError, MQIError: as for a start.
     """
     owner_role = checked_role(role)

@@ -1,4 +1,4 @@
-"""Inquires attributes of queues and of the queue manager by MQINQ, with their MQSC names and MQSC's words as values.
+"""Inquires attributes of queues and of the queue manager with MQINQ. Names and values are those of MQSC.
 
 Not here: what the values mean (``rules/findings.py``), and attributes that only the command server returns.
 """
@@ -44,7 +44,7 @@ _SELECTORS = {
 def inquired(
     connection: Connection, name: str, wanted: Collection[str], object_type: int = mq.MQOT_Q
 ) -> tuple[dict[str, int | str], MQIError | None]:
-    """Return the attributes of an object from MQINQ. If the object cannot be inquired, return no attributes and the error."""
+    """Return an object's attributes and no error; or no attributes and the error, if the object cannot be inquired."""
     try:
         opened = closing(connection.open_queue(name, mq.MQOO_INQUIRE, object_type=object_type))
     except ConnectionBroken:
@@ -67,7 +67,7 @@ def inquired(
 
 
 def queue_behind(connection: Connection, name: str) -> str | None:
-    """Return the target of an alias, or the name of any other queue; empty if no queue exists, ``None`` if it is not known."""
+    """Return an alias's target, or the name of any other queue; empty if the queue is missing, ``None`` if nothing is known."""
     found, problem = inquired(connection, name, ("TARGET",))
     if problem is not None:
         return "" if isinstance(problem, QueueMissing) else None

@@ -1,4 +1,4 @@
-"""Browses the messages on a queue or of one group, in physical order. It reads no message data, and removes nothing.
+"""Browses all messages on a queue, or only a group's, in physical order. It reads no message data, and removes nothing.
 
 It also finds the rest of a group whose first message is gone. Logical order never returns this rest.
 
@@ -40,9 +40,9 @@ _MOST = 100
 
 
 def browsed_messages(physical: Queue) -> Iterator[Browsed]:
-    """Browse in physical order, from the first message on. Raises MQIError.
+    """Yield the messages on a queue in physical order, from the first message on. Raises MQIError.
 
-    ``physical`` is open for browsing, and used only for physical order.
+    The handle ``physical`` is open for browsing. It must never be used for logical order.
     """
     return (browsed_message(md, length) for md, _, length in physical.browse_descriptors(st.md()))
 
@@ -76,8 +76,8 @@ def peek(
         most_bytes: the maximum number of bytes of data to return.
 
     Returns:
-        The fields of the MQMD and the ``length`` of all data, the properties, and the beginning of the data in the code page in
-        which it was put. ``None`` if the message is not on the queue.
+        Three values: the fields of the MQMD and the ``length`` of all data; the properties; and the beginning of the data, in
+        the code page that the producer used. ``None`` if the message is not on the queue.
 
     Raises:
         MQIError: the queue cannot be opened or browsed.
@@ -107,7 +107,7 @@ def peek(
 
 
 def hidden_messages(connection: Connection, queue: str) -> tuple[int | None, str]:
-    """Return how many messages of a local queue are in units of work. If this is not known, return ``None`` and the reason."""
+    """Return how many messages of a local queue are uncommitted. If this is not known, return ``None`` and the reason."""
     try:
         return uncommitted(connection, queue), ""
     except CommandRefused as error:
@@ -140,21 +140,21 @@ def browsed_message(md: bytes, length: int) -> Browsed:
 
 
 class SecondLook:
-    """Looks again at groups that lack messages, as programs may get and put messages while the queue is browsed.
+    """A second look at groups that lack messages, because programs can get and put messages while the queue is browsed.
 
-    A consumer may get the first message of its group on the queue while the queue is browsed. Then the group seems to have no
-    beginning, or it seems to have a gap where the consumer has overtaken the browse cursor. The consumer may also begin the next
-    group before the status records are read. So this class searches again for the first message that was seen. If messages are
-    really missing, this message is still on the queue.
+    While the queue is browsed, a consumer may get messages of its group. Then the group seems to have no beginning, or it seems
+    to have a gap where the consumer has overtaken the browse cursor. When the status records are read, the consumer's record may
+    already name the next group. So this class searches again for the first message that was seen. If messages are really
+    missing, this first message is still on the queue.
 
-    A producer may put the last message of its group meanwhile. Then its record names the next group before the records are read.
-    So this class also searches for the next message of the group.
+    A producer may put its group's last message meanwhile. When the records are read, its record already names the next group.
+    So this class also searches for the message after the last message that was seen.
 
-    A unit of work hides the messages that it has got. A group may have no beginning only because of such a unit of work.
+    A unit of work hides the messages that it has got. If it has got the first messages, the group seems to have no beginning.
     """
 
     def __init__(self, connection: Connection, seen: BrowsedInstance) -> None:
-        """Make a second look. The queue is opened when it is needed."""
+        """Prepare a second look. The queue is opened for the first search."""
         self._connection = connection
         self._seen = seen
         self._opened: Queue | None = None
@@ -165,7 +165,7 @@ class SecondLook:
         self._get = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS, match_options=match)
 
     def may_be_being_got(self, group: GroupInspection) -> bool:
-        """Whether a program may be getting the group: its first message is gone, or a unit of work may hide earlier messages."""
+        """Return whether a program may be getting the group, because earlier messages may be hidden or its first one is gone."""
         number, offset = group.first
         if not self._seen.may_be_read:
             return False
@@ -174,11 +174,11 @@ class SecondLook:
         return not self._is_there(group, group.first)
 
     def has_moved_on(self, group: GroupInspection) -> bool:
-        """Whether the message after the last one that was seen is on the queue now, or the first one is gone."""
+        """Return whether the message after the last seen message is on the queue now, or the first seen message is gone."""
         return self._is_there(group, group.end) or not self._is_there(group, group.first)
 
     def _is_there(self, group: GroupInspection, place: MessagePlace) -> bool:
-        """Whether the message at this place of the group is on the queue now. After too many searches, whether it was browsed."""
+        """Return whether the message at ``place`` is on the queue now. After too many searches, return whether it was seen."""
         if not self._left:
             return place != group.end
         self._left -= 1

@@ -44,7 +44,7 @@ class PCFClient:
             raise
 
     def ask(self, command: int, parameters: Mapping[int, pcf.Value]) -> list[pcf.Response]:
-        """Run one command and return all responses, except the summary of extended responses, which only repeats the others.
+        """Run one command and return its responses, but not the summary response, which only repeats extended responses.
 
         Raises MQIError. Raises CommandRefused if a response does not come in time or is not PCF.
         """
@@ -97,8 +97,8 @@ class PCFClient:
 def uncommitted(connection: Connection, queue: str) -> int:
     """Return how many messages of a local queue are put or got but not committed (UncommittedMsgs).
 
-    0 proves that no unit of work hides a message. This includes units of work of dead programs, whose messages are counted until
-    they are backed out. On z/OS the result is 0 or 1. This is from IBM's documentation, and not tried on IBM MQ.
+    0 proves that no unit of work hides a message. Units of work of dead programs also count, until they are backed out. On z/OS
+    the result is 0 or 1. These statements are from IBM's documentation. They were not tried on IBM MQ.
     """
     asked: dict[int, pcf.Value] = {mq.MQCA_Q_NAME: queue, pcf.MQIACF_Q_STATUS_ATTRS: (pcf.MQIACF_UNCOMMITTED_MSGS,)}
     for response in _asked(connection, pcf.MQCMD_INQUIRE_Q_STATUS, asked):
@@ -133,7 +133,7 @@ def _asked(connection: Connection, command: int, parameters: Mapping[int, pcf.Va
 
 
 def holders(connection: Connection, pattern: str) -> dict[str, tuple[Holder, ...]]:
-    """Return which programs have the queues that match ``pattern`` open for input, by the name of the queue."""
+    """Return the programs that have a queue open for input, for each queue whose name matches ``pattern``."""
     asked: dict[int, pcf.Value] = {
         mq.MQCA_Q_NAME: pattern,
         pcf.MQIACF_Q_STATUS_TYPE: pcf.MQIACF_Q_HANDLE,

@@ -2,8 +2,8 @@
 
 The facts come from MQINQ and from the command server. ``rules/findings.py`` has the rules. This module changes nothing.
 
-Not here: checks of this machine (``machine.py``), and carrying out a remedy. Authorities of a program are not checked, because
-each error for 2035 shows the commands that grant them.
+Not here: checks of this machine (``machine.py``), and carrying out a remedy. A program's authorities are not checked, because
+each error with reason code 2035 shows the commands that grant them.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ def examine(
 
     Args:
         queue: a queue for groups.
-        name: the name of a producer or consumer. It needs ``role``.
+        name: the name of a producer or consumer. If it is given, ``role`` must be given too.
         role: the role of this producer or consumer.
         channel: the server-connection channel of this connection.
-        principal: the name of this user, for the SET AUTHREC commands of the findings.
-        group: the size of a group that may be moved from the queue to the backout queue, in messages.
+        principal: the user of this connection. Findings name this user in SET AUTHREC commands.
+        group: the number of messages of the largest group that may have to be moved to the backout queue.
 
     Raises:
         ConfigurationError: a name or the role is not valid.
@@ -111,9 +111,9 @@ def examine(
 
 
 def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | None, given: str | None) -> list[str]:
-    """Return the existing status queues of the named owner, because the command server may not list them.
+    """Return the existing status queues of the named owner, in case the command server does not list them.
 
-    If the owner is one side of a pipe, return the status queues of both sides.
+    If the owner is one side of a pipe, the status queues of both sides are returned.
     """
     if given is not None:
         return [given]
@@ -124,7 +124,7 @@ def named_status_queues(q_mgr: ConnectionHolder, name: str | None, role: Role | 
 
 
 def _granted(principal: str | None, *lacks: tuple[str, str]) -> dict[str, Any]:
-    """Return what grants missing authorities: MQSC commands if the user is known, otherwise a remedy to complete.
+    """Return MQSC commands that grant missing authorities. If the user is not known, return a text to complete.
 
     ``lacks``: pairs of a queue (empty for the queue manager) and the authorities that are missing for it.
     """
@@ -136,7 +136,7 @@ def _granted(principal: str | None, *lacks: tuple[str, str]) -> dict[str, Any]:
 
 
 def _displayed(client: PCFClient, command: str) -> dict[str, int | str]:
-    """Return the attributes of the one object that the command displays. Without an object there are no attributes."""
+    """Return the attributes of the object that a DISPLAY command shows; empty if there is no such object."""
     done, texts = client.run(command)
     found = attributes(texts[0]) if done and texts else {}
     # DISPLAY writes these without a value.
@@ -146,7 +146,7 @@ def _displayed(client: PCFClient, command: str) -> dict[str, int | str]:
 
 
 def _negotiated(client: PCFClient, channel: str) -> dict[str, int]:
-    """Return the longest heartbeat interval that connections of a channel have negotiated, as CHS.HBINT."""
+    """Return the fact CHS.HBINT: the longest heartbeat interval that connections of the channel have negotiated."""
     done, texts = client.run(to_copy("DISPLAY CHSTATUS({}) HBINT", channel))
     found = [attributes(text).get("HBINT", "") for text in texts] if done else []
     values = [whole for each in found if (whole := as_number(each)) is not None]
@@ -205,7 +205,7 @@ def _not_inquired(subject: str, problem: MQIError, why: str, principal: str | No
 
 
 def _backout_queue(connection: Connection, name: str, of_queue: Facts, principal: str | None) -> Iterator[Finding]:
-    """Yield findings on a backout queue. ``of_queue`` has facts of the queue that it belongs to."""
+    """Yield findings on a backout queue. ``of_queue``: facts of the queue that has this backout queue."""
     subject = f"backout queue {name}"
     facts, problem = inquired(connection, name, ("PUT", "CURDEPTH", "MAXDEPTH", "MAXMSGL"))
     if isinstance(problem, QueueMissing):

@@ -1,9 +1,9 @@
-"""Reads the names of groups from their first messages. It browses only for groups that are shown, and only a limited number.
+"""Reads the names of groups from their first messages. It reads only names of groups that are shown, up to a limit.
 
 A group's name is the property ``mqgroups.Name`` of its first message. If a status record names the group, the record has the name
 too. Then the message is not read, because it may be gone or hidden by a unit of work. Otherwise one MQGET browses the message by
 its GroupId and sequence number. The duration of this search depends on the length of the queue, unless the queue is indexed. So
-the number of names and the total time are limited. Properties are in front of the data, which is cut off.
+the number of names and the total time are limited. The data is cut off, because the properties are in front of it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def named(
     most_s: float = _MOST_S,
     now_s: Callable[[], float] = time.monotonic,
 ) -> Iterator[Judgement]:
-    """Yield the groups on a queue with their names. Beyond the limits, the name of a group is ``None``.
+    """Yield the groups on a queue with their names. After a limit is reached, the names of further groups are ``None``.
 
     Args:
         most: the maximum number of groups that get a name.
@@ -65,7 +65,7 @@ def named(
 
 
 def properties_of_first_message(connection: Connection, queue: str, group_id: bytes) -> GroupProperties:
-    """Return the properties of a group's first message; ``None`` if it is not there or cannot be read. Raises MQIError."""
+    """Return the properties of a group's first message; ``None`` if the message is gone or unreadable. Raises MQIError."""
     opened, options = _opened(connection, queue)
     with closing(opened):
         found = _properties(opened, options, group_id)

@@ -1,12 +1,12 @@
 """Lists the groups on a queue with their states. It only browses, and needs a limited amount of memory for queues of any length.
 
 One handle browses in physical order, without message data, from the first message to the last (``browse.py``). A ``GroupStore``
-counts the messages of each group. It keeps a few groups in memory and the others in a temporary SQLite database, which is deleted
-when it is closed. The database has identifiers, numbers, counts, times and names of applications, but no message data.
+counts the messages of each group. It keeps a few groups in memory and the others in a temporary SQLite database. Closing the
+store deletes the database. The database has identifiers, numbers, counts, times and names of applications, but no message data.
 
 The status records show which programs put and get a group (``owners.py``). The messages show whether a group is complete. The
-queue manager is not asked for this, because it would search the queue for each group. If a group lacks messages and a program may
-be working on it, this module looks again (``SecondLook``).
+queue manager is not asked for this fact, because it would search the queue for each group. If a group lacks messages and a
+program may be working on the group, this module looks again (``SecondLook``).
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class GroupStore:
             yield pickle.loads(packed)
 
     def _choose(self, judge: Callable[[GroupInspection], Judgement | None]) -> None:
-        """Judge every group, and choose the groups for which ``judge`` does not return ``None``."""
+        """Judge every group, and choose the groups for which ``judge`` returns a judgement."""
         self._write()
 
         def rows() -> Iterator[tuple[bytes, int, str, int]]:
@@ -135,7 +135,7 @@ _KEYS: dict[Order, Callable[[Judgement], Any]] = {
 
 
 def in_order(rows: Iterable[Iterable[Judgement]], order: Order = "danger") -> Iterator[Judgement]:
-    """Merge iterables of groups that are sorted by ``order`` already. The number of groups does not matter."""
+    """Merge iterables of groups, each sorted by ``order``, into one iterator. The groups are not collected in memory."""
     return heapq.merge(*rows, key=_KEYS[order])
 
 
@@ -143,9 +143,9 @@ class GroupList(GroupStore):
     """The groups on a queue. Use it in a ``with`` statement.
 
     Attributes:
-        instance: what was browsed.
+        instance: what was seen of the queue.
         names: the names of the queue: the name that was given, the name of the local queue, and the names of its other aliases.
-        gone: the chosen groups that records of this queue's owners name and of which no message is on the queue.
+        gone: the chosen groups that have no message on the queue, but are named by records of this queue's owners.
         counts: the number of groups on the queue, by state, without the groups in ``gone``.
         data_bytes: the length of the data of all messages in groups.
     """
@@ -172,11 +172,11 @@ class GroupList(GroupStore):
         """Judge all groups, and choose the groups to list.
 
         Args:
-            owners: from a call of ``find_owners`` after the queue was browsed. Earlier records may name groups that are gone.
+            owners: the result of ``find_owners`` after the queue was browsed. Earlier results may name groups that are gone.
             quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
-            wanted: whether to list a group. It is called once for each group, also for groups without messages on the queue.
+            wanted: returns whether to list a group. It is called once for each group, even if no message is on the queue.
             say: called from time to time with a text about the progress.
-            name: the owner that the operator asks about, for remedies.
+            name: the owner that the operator asks about, for the text of remedies.
         """
         self._owners = owners_of_groups(owners.owners)
         self.counts.clear()
@@ -211,7 +211,7 @@ class GroupList(GroupStore):
 
 
 def _at_work(cause: Cause, group: GroupInspection, look: SecondLook) -> Cause | None:
-    """Return the right cause of a group that only seems to be wrong because programs work on it; ``None`` otherwise."""
+    """Return the true cause if a group seems wrong only because programs are working on it. Otherwise return ``None``."""
     if cause.look == "got" and look.may_be_being_got(group):
         return Cause.GETTING
     if cause.look == "put" and look.has_moved_on(group):
@@ -220,9 +220,9 @@ def _at_work(cause: Cause, group: GroupInspection, look: SecondLook) -> Cause | 
 
 
 def browse_groups(q_mgr: ConnectionHolder, queue: str, on_progress: OnProgress = lambda _: None) -> GroupList:
-    """Browse a queue, and count the messages of each group.
+    """Browse a queue, and count the messages of each group. Call ``judge`` on the result before you list its groups.
 
-    The queue is browsed in physical order. Messages that are put or got meanwhile may be missed. Call ``judge`` before listing.
+    The queue is browsed in physical order. Messages that are put or got meanwhile may be missed.
 
     Args:
         queue: the name of a local queue, or of an alias of a local queue.
@@ -237,7 +237,7 @@ def browse_groups(q_mgr: ConnectionHolder, queue: str, on_progress: OnProgress =
 
 
 def counted(connection: Connection, queue: str) -> tuple[BrowsedInstance, tuple[GroupInspection, ...]]:
-    """Browse a queue for a repair, and return what was seen of it, and its groups. Raises MQIError.
+    """Browse a queue for a repair. Return what was seen of the queue, and the groups. Raises MQIError.
 
     Raises NotAuthorised if the user is not allowed to inquire the queue.
     """
@@ -279,7 +279,7 @@ def _browsed(connection: Connection, queue: str, on_progress: OnProgress, *, mus
 
 
 def _inquire(connection: Connection, local: str, instance: BrowsedInstance, *, must: bool) -> None:
-    """Inquire the local queue, because an alias has no depth and no handle counts."""
+    """Store attributes of the local queue in ``instance``, because an alias has no depth and no handle counts."""
     try:
         opened = closing(connection.open_queue(local, mq.MQOO_INQUIRE))
     except NotAuthorised as error:

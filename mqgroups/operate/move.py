@@ -1,9 +1,9 @@
-"""Moves the rest of a group to another queue as it is, for a group that no producer or consumer can resume.
+"""Moves messages unchanged to another queue: the rest of a group that no producer or consumer can resume.
 
 A move is refused while another program works with the queue. An operator can override this check. A move is also refused if a
-producer would put the rest of the group, because then the group would be on two queues. If the group's last message is missing,
-any record that cannot be seen or read may belong to such a producer. A consumer cannot finish a group that is moved. So its
-record must be removed too, and the result names the consumer.
+producer would still put messages of the group, because then the group would be on two queues. If the group's last message is
+missing, any record that cannot be seen or read may belong to such a producer. A consumer cannot finish a group that is moved.
+So the consumer's record must be removed too, and the result names the consumer.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def move_group(
     Args:
         queue: the queue that has the group.
         group_id: the GroupId, 24 bytes.
-        to: the queue to move the group to, by default the queue's BOQNAME.
+        to: the queue to move the group to, by default the BOQNAME of ``queue``.
         commit_every: the number of physical messages to move in a unit of work.
         accept: the checks to override. ``"in-use"``: as for ``salvage_owner``. ``"other-owners"``: not all records of producers
             can be found or read, but you know that no producer will put the rest of this group. ``"dead-letters"``: move messages
@@ -102,7 +102,7 @@ def move_group(
         RepairRefused: no message of the group is on the queue, messages have dead-letter headers, another program works with the
             queue, or a producer's record names or may name the group. Nothing was changed.
         OwnerActive: a unit of work hides a record, which may name the group. Nothing was changed. Try again.
-        CommandRefused: the connection was lost, and it is not known whether the unit of work is backed out. Call this again.
+        CommandRefused: the connection was lost, and it is not known whether the unit of work is backed out. Try again.
         ConfigurationError: no queue is given and BOQNAME is empty. Or the target is the same queue, a status queue, a queue of
             the queue manager itself, or has no room.
         MQIError: a call failed. Units of work that were committed before stay committed.
@@ -211,7 +211,7 @@ def _check_producers_seen(
 def _check_target(
     connection: Connection, name: str, owners: Collection[SeenOwner], seen: BrowsedInstance, group: GroupInspection
 ) -> None:
-    """Raise ConfigurationError if the group cannot or must not be moved to this queue. Raises MQIError if it cannot be opened."""
+    """Raise ConfigurationError if the group cannot or must not be moved to this queue. Raise MQIError if opening fails."""
     with closing(connection.open_queue(name, mq.MQOO_OUTPUT | mq.MQOO_BIND_ON_OPEN)) as target:
         to, is_here = target.resolved_q_name, target.resolved_q_mgr_name == connection.q_mgr_name
     if is_here and to == seen.resolved_q_name:
@@ -235,7 +235,7 @@ def _unfit(name: str, why: str) -> ConfigurationError:
 
 
 def _refuse_hidden(connection: Connection, owners: Collection[SeenOwner], group_id: bytes) -> None:
-    """Raise OwnerActive if a unit of work hides a record, because it would also hide messages of the group from the move."""
+    """Raise OwnerActive if a unit of work hides a record, because this unit of work would also hide messages of the group."""
     for each in owners:
         if each.record is not None or each.state not in AT_WORK:
             continue

@@ -1,7 +1,7 @@
-"""Inspects the status queue of a producer or consumer, to show what its next start would find, without starting it.
+"""Shows what the next start of a producer or consumer would find on its status queue, without starting the program.
 
-This is for init steps, supervisors and operators. This module opens the status queue as the owner opens it, so the result is what
-a start would find. If the owner has the queue open, the queue can only be browsed. On request, a record that is no longer needed
+Init steps, supervisors and operators need this. The module opens the status queue as the owner opens it, so the result is what a
+start would find. If the owner has the queue open, the queue can only be browsed. On request, a record that is no longer needed
 is removed. Nothing else is changed. Such a removal cleans up after an owner that is never started again.
 
 Not here: resuming a group. The next start of the owner does this.
@@ -37,7 +37,7 @@ def inspect_owner(
 
     Args:
         queue: the queue that the program puts to or gets from, to compare with the record. By default it is not compared.
-        tidy: remove a record that is no longer needed: a record without a group, or of a completed group without a checkpoint.
+        tidy: remove a record that is no longer needed, because it has no group, or a completed group but no checkpoint.
             The state is then ``CLEAN``, and the result has the removed record.
 
     Raises:

@@ -1,9 +1,9 @@
 """Lists the owners of a queue manager: each producer and consumer with a status queue, and the groups of shared status queues.
 
 Status queues are only browsed and inquired, so running owners are not disturbed. The command server lists the status queues and
-the programs that have them open. Without it, the caller names the status queues, and their open handles are not known.
+the programs that have them open. Without the command server, the caller names the status queues, and these programs are unknown.
 
-Not here: what the next start of one owner would find (``owner.py``), because this opens the status queue as the owner does.
+Not here: what the next start of one owner would find. ``owner.py`` opens the status queue as the owner does, to find this out.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SeenOwners:
     """Whether the command server has listed the status queues."""
 
     def of_queues(self, queues: Collection[str]) -> SeenOwners:
-        """Return the owners whose record or anchor names one of these queues. Owners of unknown queues go into ``unseen``."""
+        """Return the owners whose record or anchor names one of these queues. Owners whose queue is unknown go to ``unseen``."""
         found = tuple(each for each in self.owners if each.queue in queues)
         unknown = [each for each in self.owners if not each.queue and each.state is not OwnerState.CLEAN]
         if not unknown:
@@ -57,7 +57,7 @@ class SeenOwners:
 
     @property
     def _producers_seen(self) -> bool:
-        """Whether the records of all producers were seen, and no running program is replacing one of them."""
+        """Whether the records of all producers were seen, and no running program is replacing one of these records."""
         being_replaced = (
             each.state is OwnerState.ACTIVE and each.record is None and each.role != "get" for each in self.owners
         )
@@ -72,7 +72,7 @@ def find_owners(
     Args:
         names: return only owners with these names. Their status queues are read even if the command server does not list them.
         status_queues: other status queues to read. The command server lists ``MQGROUPS.PUT.*``, ``MQGROUPS.GET.*`` and
-            ``MQGROUPS.SHARED.*``. If this user is not allowed to ask it, give all status queues.
+            ``MQGROUPS.SHARED.*``. If this user is not allowed to ask the command server, give all status queues.
 
     Raises:
         ConfigurationError: a name is not valid.

@@ -1,6 +1,6 @@
 """Inspects queues with their groups and owners: one queue for ``doctor`` and ``check``, or several queues at once.
 
-Status queues are read after the queues are browsed, because earlier records may name groups that are gone meanwhile.
+Status queues are read after the queues are browsed, because records that were read earlier could name groups that are gone.
 
 Not here: browsing a queue (``groups.py``), judging a group (``rules/judgement.py``), and remedies (``rules/remedies.py``).
 """
@@ -66,7 +66,7 @@ def look_at_queues(
 
     Args:
         queues: the names of the queues; ``None`` for all queues that records name.
-        also: more queues, if ``queues`` is ``None``. If the programs of a queue have ended, no record names it any more.
+        also: more queues, if ``queues`` is ``None``. When a queue's programs have ended, no record names the queue.
         browse: ``browse_groups``, or a function that shows its progress.
         status_queues: as for ``find_owners``.
     """
@@ -124,11 +124,11 @@ class QueueLook:
         yield ok(f"groups on {self.queue}", f"{in_order:,} group{'' if in_order == 1 else 's'} in order or at work")
 
     def deals_with(self) -> set[str]:
-        """Return status queues whose lost records are the reason for findings on groups. They need no findings of their own."""
+        """Return the status queues whose lost records the findings on groups already report."""
         return {owner.status_queue for each in self.first.values() for owner in may_have_lost(each)}
 
     def largest(self) -> int:
-        """The number of messages of the largest group that may have to be moved to the backout queue."""
+        """Return the number of messages of the largest group that may have to be moved to the backout queue."""
         return max((each.group.messages for each in self.first.values()), default=0)
 
     def against_start(self, producer: SeenOwner, *, other_programs: bool = False) -> Iterator[Finding]:
@@ -143,7 +143,7 @@ class QueueLook:
             yield self._all(Cause.NO_RECORD)
 
     def _all(self, cause: Cause) -> Finding:
-        """Return the finding on all groups of one cause. Its remedy is for the first group."""
+        """Return one finding for all groups that have this cause. The remedy is for the first of these groups."""
         many = self.counts[cause]
         found = _finding(self.first[cause], many)
         if many == 1:

@@ -1,7 +1,7 @@
 """Writes a lost status record again, from the messages on the data queue. Then the next start of its owner resumes the group.
 
-``rules/salvage.py`` decides. If the owner's position cannot be proved, nothing is written. Unreadable messages on the status
-queue are moved away in the same unit of work (``status_queues.damage``). If a valid record is also there, none is written.
+If ``rules/salvage.py`` cannot prove the owner's position, nothing is written. Unreadable messages on the status queue are moved
+away in the same unit of work (``status_queues.damage``). If the status queue also has a valid record, no record is written.
 
 Meanwhile the owner's status queue is open exclusively, so no owner can start. If the status queue has an anchor without its
 record, a unit of work may hide the record, and nothing is written. But if the command server reports that no unit of work has
@@ -91,9 +91,9 @@ def salvage_owner(
 ) -> Salvage:
     """Write the lost status record of a producer or consumer again, from the messages of its group that are on its queue.
 
-    The next start resumes the group: a producer after the last message on the queue, a consumer at the first message that is
-    left. The producer of a pipe resumes at the position in the record of the pipe's consumer, if this record exists. The messages
-    do not show the checkpoint and the number of owners.
+    With this record, a producer resumes its group after the last message on the queue, and a consumer at the first message that
+    is left. A pipe's producer resumes at the position in the record of the pipe's consumer, if this record exists. The messages
+    do not show the checkpoint, or how many owners there are.
 
     Args:
         queue: the queue that the program puts to or gets from, by the name that the application uses.
@@ -103,18 +103,18 @@ def salvage_owner(
             ``"in-use"``: other programs have the queue open, or have its messages in units of work, or this cannot be found out.
                 You know that these programs do not work with this group.
             ``"other-owners"``: not all other status queues can be found or read. You know that no other owner has this group.
-            ``"begun"``: the first messages of a producer's group are gone. You know that a consumer got them in order.
+            ``"begun"``: the first messages of a producer's group are gone. You know that a consumer got them in sequence.
             ``"nothing-interrupted"``: no group is interrupted. Unreadable messages are moved away. A given checkpoint is written.
         other_status_queues: status queues of other owners on this queue manager. Their records are read, because a group has only
             one owner. The command server lists ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``. If this user is
-            not allowed to ask it, give all status queues.
-        unreadable_to: the queue to move messages on the status queue to, if they cannot be read as records or if there are
-            several records. The messages are moved unchanged, in the same unit of work. By default they are an error. If a valid
-            record with its anchor is beside unreadable messages, only these messages are moved, and no record is written.
+            not allowed to ask the command server, give all status queues.
+        unreadable_to: the queue for messages that are moved from the status queue, because they cannot be read as records or
+            there are several records. They are moved unchanged, in the same unit of work. By default they are an error. If a
+            valid record with its anchor is also there, only the unreadable messages are moved, and no record is written.
         status_model: the model queue to make the status queue from, if it does not exist.
-        record_user: the user that the owner runs under. The record is put as this user's, which needs the authority +setid for
-            the status queue and the queue manager. Records of other users count as unreadable. By default the record is put as
-            this program's user. An owner of another user must then be started once with ``record_users=``.
+        record_user: the user that the owner runs under. The record is put in the name of this user. This needs the authority
+            +setid for the status queue and the queue manager. Records of other users count as unreadable. By default the record
+            has this program's user. If the owner runs under another user, start it once with ``record_users=``.
 
     Raises:
         RepairRefused: the messages do not prove the owner's position in the group. Nothing was changed.
@@ -153,7 +153,7 @@ def salvage_owner(
 
 @dataclass(slots=True, kw_only=True)
 class _Rebuild:
-    """One call of ``salvage_owner`` with all its attempts, which write records with the same mark."""
+    """One call of ``salvage_owner``. If it needs several attempts, they all use the same ``owner_id`` for the record."""
 
     connection: Connection
     role: Role
@@ -174,7 +174,7 @@ class _Rebuild:
     planned: Salvage | None = None
 
     def attempt(self) -> Salvage:
-        """Open the status queue, and write the record. For a check, only plan it."""
+        """Open the status queue, and write the record. For a check, only plan the record."""
         status = RepairedQueue(
             self.connection,
             self.status_queue,
@@ -242,8 +242,8 @@ class _Rebuild:
         """Return the interrupted group as it is on the queue, and the record to write.
 
         Args:
-            ended: the record of a consumer's last group if that group has ended. The new record keeps its checkpoint.
-            moved: the records that are moved away. They have the same MsgId of the group's first message, which was got.
+            ended: the record of a consumer's last group if that group has ended. Its checkpoint goes into the new record.
+            moved: the records that are moved away. They may show the MsgId of the group's first message, which is gone.
         """
         connection = self.connection
         # This is read before the queue is browsed. If the pipe has continued since then, it has put more or has another record.
@@ -288,7 +288,7 @@ class _Rebuild:
         return away
 
     def _recorded(self) -> Outgoing | None:
-        """Return the producer's position in the record of the pipe's consumer; ``None`` if there is no position."""
+        """Return the position that the record of a pipe's consumer has for the producer; ``None`` if there is none."""
         if self.role is not Role.PUT or self.status_queue != status_queue_name(Role.PUT, self.name):
             return None
         try:
@@ -305,7 +305,7 @@ class _Rebuild:
         ended: StatusRecord | None,
         moved: Collection[StatusRecord],
     ) -> StatusRecord | None:
-        """Return the record to write. Without an interrupted group it has only the given checkpoint; ``None`` without either."""
+        """Return the record to write. If no group is interrupted, it has only the given checkpoint; ``None`` if none is given."""
         if where is None and self.checkpoint is None:
             return None
         group, position = where or (None, GroupPosition())

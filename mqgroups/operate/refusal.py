@@ -1,6 +1,6 @@
 """The errors for a salvage or a move that is refused, and the check that no other owner has a group.
 
-``rules/salvage.py`` decides. This module makes an error from its decision, with the remedy.
+``rules/salvage.py`` decides. This module makes an error from that decision, with the remedy.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def checked_accept(accept: Collection[Accept]) -> frozenset[Obstacle]:
 
 
 def checked_group_id(group_id: bytes) -> bytes:
-    """Return a GroupId. Raises ConfigurationError if it is not 24 bytes."""
+    """Return the given GroupId. Raises ConfigurationError if it is not 24 bytes."""
     if not isinstance(group_id, bytes) or len(group_id) != GROUP_ID_LENGTH:
         raise ConfigurationError(f"group_id must be {GROUP_ID_LENGTH} bytes, got {group_id!r}")
     return group_id
 
 
 def refused(where: str, error: CannotSalvage, status_queue: str = "") -> RepairRefused:
-    """Return the error for a refusal of ``rules/salvage.py``, with the remedy."""
+    """Return the error, with its remedy, for a refusal by ``rules/salvage.py``."""
     because = error.because
     accept = f" (accept {because.value!r})" if because in DOUBTS else ""
     told = f". {because.unasked}" if error.unasked and because.unasked else ""
@@ -44,13 +44,13 @@ def refused(where: str, error: CannotSalvage, status_queue: str = "") -> RepairR
 def refusal(
     because: str, where: str, found: str, expected: str, remedy: str, status_queue: str, owner: str = ""
 ) -> RepairRefused:
-    """Return the error. ``where``: the queue or group with its name. ``remedy``: sentences without the last full stop."""
+    """Return an error. ``where``: the queue or group with its name. ``remedy``: sentences without the last full stop."""
     text = f"{where}: found {found}, expected {expected}. {remedy}. Nothing was changed"
     return RepairRefused(text, status_queue=status_queue, because=because, found=found, expected=expected, owner=owner)
 
 
 def record_hidden(status_queue: str, group_id: bytes, unknown: str = "") -> OwnerActive:
-    """Return the error for another owner's record that a unit of work hides. ``unknown``: why this is not certain."""
+    """Return the error for another owner's record, which a unit of work hides. ``unknown``: the reason if this is uncertain."""
     why = f"{unknown or 'a unit of work hides its record'}. It may name group {group_id.hex()}"
     error = hidden_by_unit_of_work(f"status queue {status_queue}", why)
     if unknown:
@@ -75,15 +75,15 @@ def check_not_owned(
     named: Collection[str],
     accepted: Collection[Obstacle],
 ) -> None:
-    """Check that no other owner's record names or may name a group, because two owners would put or get it twice.
+    """Check that no other owner's record names or may name a group. Two owners would put or get the group twice.
 
     An existing record is never overridden. If a unit of work hides a record, or this user is not allowed to see whether the
     record is lost, the caller has to wait. A lost record is a doubt that can be overridden, because two owners with lost records
     would otherwise wait for each other. Other queue managers are not asked, because a group and its records are on the same queue
-    manager. A mark of the owner in each message was considered, but then every consumer would have to read it.
+    manager. A mark of the owner in each message would also show this, but every consumer would have to read it.
 
     ``role``, ``own`` (its status queue) and ``queue`` belong to the owner whose record is rebuilt. ``named``: other status
-    queues; all that exist if the command server cannot be asked.
+    queues. If the command server cannot be asked, name all of them.
     """
     seen = seen_owners(connection, status_queues=named)
 

@@ -1,6 +1,6 @@
 """A status queue for operators' functions, which read, replace or remove its record. The owner must not be running.
 
-A record that replaces another record can keep its user (MQPMO_PASS_IDENTITY_CONTEXT). Then the owner still trusts the record.
+A new record can keep the user of the record that it replaces (MQPMO_PASS_IDENTITY_CONTEXT). Then the owner trusts it too.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ class RepairedQueue(StatusQueue):
         keeps_user: bool = False,
         user: str | None = None,
     ) -> None:
-        """Open the status queue. Other arguments and the errors are those of ``StatusQueue``.
+        """Open the status queue. All other arguments, and the errors, are those of ``StatusQueue``.
 
         Args:
-            keeps_user: keep the user of a replaced record. If this program has another user, this needs authority +passid.
-            user: put records as this user. This needs authority +setid.
+            keeps_user: a new record keeps the user of the old record. If this program has another user, it needs +passid.
+            user: the user that new records have. This needs authority +setid.
 
         Attributes:
-            put_by: the user of the record that was put last; empty before.
+            put_by: the user of the record that was put last; empty if no record was put.
         """
         self.put_by = ""
         self.record_user = user or ""
@@ -72,7 +72,7 @@ class RepairedQueue(StatusQueue):
 
     @property
     def user_of_record(self) -> str:
-        """The user who put the record that ``read`` found; empty if there was none."""
+        """The user who put the record that ``read`` found; empty if there was no record."""
         stored = self.kept.contents.stored
         return next((each.user for each in self.kept.found if stored is not None and each.msg_id == stored.msg_id), "")
 
@@ -85,7 +85,7 @@ class RepairedQueue(StatusQueue):
         self._perform(protocol.taken_away(self.kept))
 
     def move_away(self, to: ForwardQueue | None, msg_ids: Sequence[bytes] | None = None) -> None:
-        """Move messages unchanged to ``to``, or remove them. The caller commits or backs out. Raises MQIError."""
+        """Move messages unchanged to ``to``, or remove them if it is ``None``, in the caller's unit of work. Raises MQIError."""
         if msg_ids is None:
             while (got := self._queue.get(st.md(), _MOVE_ANY)) is not None:
                 if to is not None:

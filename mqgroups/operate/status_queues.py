@@ -1,6 +1,6 @@
-"""Browses status queues from outside: all messages, readable or not, with the times at which they were put.
+"""Browses status queues without disturbing their owners. It returns all messages, readable or not, with their put times.
 
-This module opens a queue only for browsing. So it does not wait for an owner and does not prevent an owner's start. An owner
+This module opens a queue only for browsing. So it does not wait for an owner, and does not prevent an owner's start. An owner
 reads its own status queue in another way (``status/``), and stops at the first message that it cannot read.
 
 ``damage`` finds the messages that make a status queue unusable.
@@ -35,8 +35,8 @@ class StatusQueueLook:
         name: the name of the status queue.
         messages: the records and anchors, in physical order.
         put_times: PutDate and PutTime of each of these messages; 16 digits, UTC.
-        unreadable: MsgId, CorrelId and GroupId of each other message; empty for a message that is too long.
-        why_unreadable: why the first unreadable message is not a record.
+        unreadable: the MsgId, CorrelId and GroupId of each other message. A message that is too long has an empty tuple.
+        why_unreadable: why the first unreadable message is not a record. Records of other versions have priority.
         of_another_version: whether an unreadable message is a record that only another version of this package can read.
     """
 
@@ -60,7 +60,7 @@ def look_at(
 ) -> StatusQueueLook:
     """Browse a status queue. Raises MQIError.
 
-    ``decoded`` raises RecordRejected or StatusQueueUnusable if a message is not a record. ``longest``: the maximum length, bytes.
+    ``decoded`` raises RecordRejected or StatusQueueUnusable for a message that is no record. ``longest``: its maximum length.
     """
     queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=longest)
     messages: list[FoundMessage] = []
@@ -129,7 +129,7 @@ class Damage:
 
 
 def damage(connection: Connection, name: str, user: str | None = None) -> Damage:
-    """Browse a status queue that its owner cannot use. If ``user`` is given, only records of this user are valid.
+    """Return which messages to move away from an unusable status queue. If ``user`` is given, only its records are valid.
 
     If one valid record with its anchor is beside unreadable messages, only the unreadable ones are moved. Otherwise nothing shows
     which record is the right one, so all messages are moved.

@@ -1,6 +1,6 @@
-"""A group as a bar, which shows its messages from the first to the last: on the queue, got, or missing.
+"""Draws a group as a bar, which shows which of its messages are on the queue, got, or missing.
 
-If only some segments of a message are there, the message counts as missing, unless its consumer has got the other segments.
+If only some segments of a message are there, the message counts as missing, unless the consumer has got the other segments.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Part(NamedTuple):
 
 
 def bar(group: GroupInspection, cause: Cause, owners: Sequence[SeenOwner]) -> list[Part]:
-    """Return the parts of a group. ``owners``: the owners whose records name the group as unfinished."""
+    """Return the parts of a group's bar. ``owners``: the owners whose records name the group as unfinished."""
     parts = list(_parts(group, cause, owners))
     if len(parts) <= _MOST:
         return parts
@@ -52,7 +52,7 @@ def told(parts: Sequence[Part]) -> str:
 
 
 def drawn(parts: Sequence[Part], width: int = 60) -> str:
-    """Return at least one character for each part: ``-`` got, ``#`` on the queue, ``!`` missing, ``.`` not there yet."""
+    """Draw parts with at least one character each: ``-`` got, ``#`` on the queue, ``!`` missing, ``.`` not there yet."""
     most = max((part.last for part in parts), default=0) or 1
     lengths = ((last - first + 1) * width // most if last else 3 for _, first, last in parts)
     return "".join(_DRAWN[part.kind] * max(1, length) for part, length in zip(parts, lengths, strict=True))

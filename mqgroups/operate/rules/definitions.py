@@ -1,7 +1,7 @@
 """The MQSC definitions that an installation needs, made from two template files with the names of the installation.
 
-The templates are files that queue managers read (``docker/20-mqgroups.mqsc``, ``docker/roles.mqsc``), so they are tested without
-changes. This module replaces the names in them.
+The templates are files that queue managers read (``docker/20-mqgroups.mqsc``, ``docker/roles.mqsc``), so tests can use
+them without changes. This module replaces the names in the templates.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Names:
     Attributes:
         queue, target: the data queue, and the queue that a pipe puts to.
         name: the name of a producer or consumer; empty for none.
-        users: the user of each role. If it is empty, the name of each role is its user.
+        users: the user of each role. If no users are given, each role's user has the name of the role.
         ask: whether roles are allowed to ask the command server.
     """
 
@@ -51,7 +51,7 @@ class Names:
 
 
 def default_backout_queue(queue: str) -> str:
-    """Return the queue's name and ``.BACKOUT``. A long name is cut off, and gets a digest to distinguish similar names."""
+    """Return the queue's name followed by ``.BACKOUT``. A long name is shortened, with a digest to distinguish similar names."""
     if len(queue) > _LONGEST - len(_SUFFIX):
         digest = sha256(queue.encode()).hexdigest()[:6].upper()
         queue = f"{queue[: _LONGEST - len(_SUFFIX) - 7]}.{digest}"
@@ -83,7 +83,7 @@ def spark_definitions(template: str) -> list[MQSCCommand]:
 
 
 def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
-    """Return the authorities of all roles, or of the roles with a user. With ``names.name``, include its status queues."""
+    """Return commands that grant authorities to all roles, or to those with a user; also for ``names.name``'s status queues."""
     text = template.replace(_ASK, "") if names.ask else template
     found = []
     for command in commands(text):
@@ -99,7 +99,7 @@ def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
 
 
 def _for_status_queues(role: str, line: str, name: str) -> Iterator[str]:
-    """Yield the commands for the status queues of a name, which the template does not have."""
+    """Yield the commands for the status queues of ``name``. The template does not have these commands."""
     if f"'MQGROUPS.PUT.{_NAME}'" in line:
         yield line.replace(f"MQGROUPS.PUT.{_NAME}", f"MQGROUPS.GET.{name}")
     elif f"'{_STATUS_MODEL}'" in line:
@@ -108,7 +108,7 @@ def _for_status_queues(role: str, line: str, name: str) -> Iterator[str]:
 
 
 def roles(template: str) -> list[str]:
-    """Return the roles of the template, in its order."""
+    """Return the roles in the template, in the order in which they occur there."""
     return list(dict.fromkeys(command.attributes["PRINCIPAL"] for command in commands(template)))
 
 

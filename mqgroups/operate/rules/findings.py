@@ -1,7 +1,7 @@
-"""The rules of a health check of an installation: a table of checks, and a function that makes findings from facts.
+"""The rules for an installation's health check: a table of checks, and a function that makes findings from facts.
 
 Facts are attributes by their MQSC names, as MQINQ or DISPLAY has returned them: numbers as ``int``, other values in MQSC's words.
-A fact that could not be seen is omitted. A rule without its facts yields nothing, so the collector reports what was not seen.
+A fact that could not be seen is omitted. A rule without its facts yields nothing, so the caller must report missing facts.
 
 Not here: how facts are collected (``operate/doctor.py``, ``operate/machine.py``).
 """
@@ -22,7 +22,7 @@ Facts: TypeAlias = Mapping[str, "int | str"]
 
 
 class Told(Enum):
-    """An enum whose members are rows: first a text, which is the value, then the columns that the class annotates."""
+    """An enum whose members are rows of a table. The first item is the member's value, the others are the annotated columns."""
 
     _value_: str
 
@@ -36,7 +36,7 @@ class Told(Enum):
 
 
 class Severity(Enum):
-    """How bad a finding is. ``UNSEEN``: a thing could not be checked, and the finding has the reason."""
+    """How bad a finding is. ``UNSEEN`` means that a check was not possible. The finding then has the reason."""
 
     OK = "ok"
     UNSEEN = "not seen"
@@ -69,10 +69,10 @@ def ok(subject: str, found: str) -> Finding:
 
 
 class _Rule(NamedTuple):
-    """A row of the table. Rows about the same attribute are together, and the first row that is not right makes the finding.
+    """A row of the table. Rows about the same attribute are adjacent. The first of these rows that fails makes the finding.
 
-    ``needs``: the facts that the rule checks. ``right``: whether their values are right. ``mends``: the attributes to set, if
-    this is always safe. ``remedy``: what else to do. ``role``: for which programs the rule matters. Texts can contain facts.
+    ``needs``: the facts that the rule checks. ``right``: returns whether these are right. ``mends``: the attributes to set, if it
+    is always safe to set them. ``remedy``: what else to do. ``role``: the role that the rule matters for. Texts can have facts.
     """
 
     about: str
@@ -100,14 +100,14 @@ def _has(
 
 
 def _no_cap(severity: Severity, why: str) -> tuple[_Rule, _Rule]:
-    """Return the rules for a limited expiry: CUSTOM('CAPEXPRY(n)'), which has priority (IBM MQ, "CAPEXPRY"), and CAPEXPRY(n)."""
+    """Return the rules against CAPEXPRY(n), and against CUSTOM('CAPEXPRY(n)'), which has priority (IBM MQ, "CAPEXPRY")."""
     text = "CUSTOM(%(CUSTOM)s)"
     custom = _Rule("CAPEXPRY", "CUSTOM", lambda it: "CAPEXPRY" not in it, text, why, "CUSTOM(' ')", "", severity)
     return custom, _has("CAPEXPRY", "NOLIMIT", why, severity=severity)
 
 
 def _long_enough(why: str) -> _Rule:
-    """Return the rule for MAXMSGL of an object that the messages of a queue go through. 0 is no limit."""
+    """Return the rule for the MAXMSGL of an object that a queue's messages pass through. 0 means no limit."""
     found = "MAXMSGL(%(MAXMSGL)s), and the queue's is %(Q.MAXMSGL)s"
     needs, mends = "MAXMSGL Q.MAXMSGL", "MAXMSGL(%(Q.MAXMSGL)s)"
     return _Rule("MAXMSGL", needs, lambda most, of: not most or of <= most, found, why, mends)
@@ -224,9 +224,9 @@ def findings(kind: str, name: str, facts: Facts, roles: Collection[Role] = tuple
 
     Args:
         kind: the object's type in MQSC; ``STATUS`` for a status queue, ``QMODEL`` for the model of status queues.
-        facts: the object's attributes that are known, and: PLATFORM; Q.MAXMSGL, the data queue's MAXMSGL; for a backout queue
-            Q.GROUP, the number of messages of a group that may be moved there; for a channel CHS.HBINT, the longest HBINT that
-            its connections have negotiated. 0 is longer than any other.
+        facts: the known attributes of the object, and more facts: PLATFORM; Q.MAXMSGL, the data queue's MAXMSGL; for a backout
+            queue Q.GROUP, the number of messages of a group that may be moved there; for a channel CHS.HBINT, the longest HBINT
+            that its connections have negotiated. An HBINT of 0 counts as the longest.
         roles: what programs do with the object.
     """
     called, alter, rules = _KINDS[kind]
@@ -253,7 +253,7 @@ def findings(kind: str, name: str, facts: Facts, roles: Collection[Role] = tuple
 
 
 def _noticed(interval_s: int) -> str:
-    """Return how long one end of a connection with this negotiated HBINT waits until it considers the other end dead.
+    """Return after what time one end of a connection considers the other end dead, if both have negotiated this HBINT.
 
     Source: IBM MQ, "Receive timeout", and APAR IT26614.
     """

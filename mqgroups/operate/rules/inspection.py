@@ -1,8 +1,8 @@
 """The message groups on a queue, as browsing shows them: which messages of each group are there, and which are missing.
 
-A physical message extends from its own place in the group to the place after it: for a segment the next offset, for any other
-message the start of the next message. Adjoining messages are joined into runs, in whatever order they arrive. So a group without
-gaps is one run, however long it is. Each gap adds a run. Message data is not read.
+A physical message extends from its own place in the group to the place after it. After a segment, this is the next offset. After
+any other message, it is the start of the next message. Adjacent messages are joined into runs, in any order of arrival. So a
+group without gaps is one run, however long it is. Each gap adds a run. Message data is not read.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HEAD = MessagePlace(1)
 
 
 class MessageRun(NamedTuple):
-    """Messages without a gap: the place where the first message begins, and the place after the last message."""
+    """Consecutive messages: the place where the first message begins, and the place after the last message."""
 
     first: MessagePlace
     end: MessagePlace
@@ -69,12 +69,12 @@ class Browsed:
 
     @property
     def in_group(self) -> bool:
-        """Whether it is a message in a group, or a segment of a message in a group."""
+        """Whether this is a message in a group, or a segment of a message in a group."""
         return bool(self.msg_flags & _IN_GROUP)
 
 
 def _joined(bounds: array[int], first: MessagePlace, end: MessagePlace) -> bool:
-    """Join a message to runs. Returns ``False`` if it overlaps a run. ``bounds`` has the begin and the end of each run."""
+    """Add a message to the runs, whose begins and ends are in ``bounds``. Return ``False`` if the message overlaps a run."""
     begin, behind = (number * _PLACES + offset for number, offset in (first, end))
     at = bisect_right(bounds, begin)
     # After an odd number of bounds, the place is in a run.
@@ -141,34 +141,34 @@ class GroupInspection:
 
     @property
     def runs(self) -> tuple[MessageRun, ...]:
-        """The runs of messages that are on the queue, ascending."""
+        """The runs of messages that are on the queue, in ascending order."""
         places = (MessagePlace(*divmod(bound, _PLACES)) for bound in self._bounds)
         return tuple(MessageRun(first, end) for first, end in zip(places, places, strict=True))
 
     @property
     def made_by(self) -> str:
-        """The queue manager that made the GroupId and so has the producer's record, at most 12 characters; empty if not known."""
+        """The queue manager that made the GroupId and so has the producer's record. At most 12 characters; empty if unknown."""
         if not self.group_id.startswith(MADE_BY_QUEUE_MANAGERS):
             return ""
         return self.group_id[_Q_MGR_NAME].decode("ascii", "replace").rstrip()
 
     @property
     def needs_producer(self) -> bool:
-        """Whether the last message is missing, and a producer of this package may put it: a queue manager made the GroupId."""
+        """Whether the last message is missing, and a queue manager made the GroupId, so a producer of this package may put it."""
         return not self.has_end and bool(self.made_by)
 
     def is_made_by(self, q_mgr_name: str) -> bool:
-        """Whether this queue manager may have made the GroupId."""
+        """Return whether this queue manager may have made the GroupId."""
         return self.made_by in ("", q_mgr_name.encode("ascii", "replace").decode()[:12].rstrip())
 
     @property
     def first(self) -> MessagePlace:
-        """The place where the first message on the queue begins. Without messages it is the beginning of the group."""
+        """The place where the first message on the queue begins. Without messages, it is the beginning of the group."""
         return MessagePlace(*divmod(self._bounds[0], _PLACES)) if self.messages else HEAD
 
     @property
     def end(self) -> MessagePlace:
-        """The place after the last message on the queue. It has an offset if the end of that message is missing."""
+        """The place after the last message on the queue. If that message lacks its end, the place has an offset."""
         return MessagePlace(*divmod(self._bounds[-1], _PLACES)) if self.messages else HEAD
 
     @property
@@ -183,7 +183,7 @@ class GroupInspection:
 
     @property
     def has_head(self) -> bool:
-        """Whether the group's first message is on the queue. Without it, gets in logical order never return the group."""
+        """Whether the group's first message is on the queue. Otherwise an MQGET in logical order never returns the group."""
         return self.messages > 0 and self.first == HEAD
 
     @property
@@ -247,5 +247,5 @@ class BrowsedInstance:
 
     @property
     def may_be_read(self) -> bool:
-        """Whether programs may be getting messages: handles for input are open or not known, or units of work have messages."""
+        """Whether programs may be getting messages, because units of work have messages, or handles for input may be open."""
         return self.open_input != 0 or bool(self.hidden)

@@ -1,18 +1,18 @@
 """Judges a group: what is wrong with it, from its messages, from the records that name it, and from the running programs.
 
-``groups``, ``watch``, ``doctor`` and ``check`` all use this judgement. A group has one cause. Contradictions to a record come
-first, then what the messages show, then which programs run. Each cause has a state, a danger, and a remedy (``remedies.py``).
+``groups``, ``watch``, ``doctor`` and ``check`` all use this judgement. A group gets the first cause that is found: contradictions
+to a record are checked first, then the messages, then the programs. A cause has a state, a danger and a remedy (``remedies.py``).
 
 A producer commits its record together with the messages, from the first unit of work on. A pipe commits its two records together.
 So records and messages disagree only if somebody has cleared, deleted or restored a queue, if messages have expired, or if
-messages are on their way back through a channel. Without a record of its producer, a group is never normal, if all records that
-may name it were seen. These are the records at the queue manager that made the GroupId.
+messages are on their way back through a channel. A group that lacks its end and has no record of a producer is not normal,
+provided that all records at the queue manager that made the GroupId were seen.
 
 Browsing takes time, and units of work hide messages. So a group that seems to lack messages may be a group that programs are
 putting or getting. ``operate/browse.py`` finds this out.
 
-"Nothing has happened" compares put times of the group's messages and of its owners' records, which are put with each commit.
-PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, "MQMD"). They are compared as 16 digits.
+The time since which nothing has happened is the last put time of the group's messages and its owners' records. Each commit puts a
+record. PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, "MQMD"). They are compared as 16 digits.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ NOT_TO_START = frozenset({Cause.OWNERS, Cause.PIPE, Cause.OLDER, Cause.NEWER, Ca
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is known besides a group and the records that name it.
+    """What a judgement needs to know, besides the group and the records that name it.
 
     Attributes:
         at: what was seen of the queue, except its groups.
@@ -135,14 +135,14 @@ class Surroundings:
     name: str = "NAME"
 
     def owner(self, role: str, name: str) -> SeenOwner | None:
-        """Return the owner with this role and name. It must have its own status queue."""
+        """Return the owner that has this role, this name, and its own status queue."""
         named = (each for each in self.owners if each.role == role and each.name == name and not each.is_shared)
         return next(named, None)
 
     def pipe_disagrees(self, name: str) -> bool:
-        """Whether the two records of a pipe are from different commits, or the producer's record is lost.
+        """Return whether the two records of a pipe are from different commits, or the producer's record is lost.
 
-        A producer and a consumer can have the same name without being a pipe. The consumer's record shows whether they are one.
+        A producer and a consumer can have the same name without being a pipe. The consumer's record shows if they are a pipe.
         """
         put, get = self.owner("put", name), self.owner("get", name)
         if get is None or get.outgoing is None or (put is None and not self.all_seen):
@@ -229,9 +229,9 @@ def judged(group: GroupInspection | None, owners: Sequence[SeenOwner], around: S
 
 
 def works_elsewhere(owner: SeenOwner, at: BrowsedInstance, *, is_there: bool) -> bool:
-    """Whether an owner that is not running uses another queue than the browsed one. One was renamed, or an alias changed.
+    """Return whether a stopped owner uses another queue than the browsed one, after a queue or the target of an alias changed.
 
-    ``is_there``: whether its group has messages here. If not, only a producer's record shows where the messages were put.
+    ``is_there``: whether the browsed queue has messages of the group. If not, only a producer's record shows where they were put.
     """
     here = (at.queue, at.resolved_q_name)
     record = owner.record
@@ -283,7 +283,7 @@ def _against_producer(group: GroupInspection, producer: SeenOwner | None) -> Cau
 
 
 def _from_messages(group: GroupInspection, consumer: SeenOwner | None, around: Surroundings) -> Cause | None:
-    """Return the cause if the messages alone show it, or contradict the record of a consumer that is not running."""
+    """Return the cause if the messages alone show one, or if they contradict the record of a consumer that is not running."""
     if group.is_doubled:
         return Cause.TWICE
     if group.goes_on_after_last:

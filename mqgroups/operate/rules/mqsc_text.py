@@ -39,14 +39,14 @@ def attributes(text: str) -> dict[str, str]:
 
 
 def as_number(value: str) -> int | None:
-    """Return the number in an attribute's value; ``None`` if it is not a number, which in MQ has at most ten digits."""
+    """Return the number in an attribute's value; ``None`` if it is no number. MQ's numbers have at most ten digits."""
     return int(value) if _NUMBER.fullmatch(value) else None
 
 
 def broken(command: str, width: int, indent: str = "") -> list[str]:
     """Split a command into lines that runmqsc reads as one command. Each line except the last ends with ``+``.
 
-    Each line except the first begins with ``indent``. A line is longer than ``width`` only if it has one long attribute.
+    Each line except the first begins with ``indent``. A line is longer than ``width`` only if one attribute alone is longer.
     """
     lines: list[str] = []
     for token in (found[0] for found in _TOKEN.finditer(command)):

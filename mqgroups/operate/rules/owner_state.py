@@ -116,7 +116,7 @@ class SeenOwner:
 
     @property
     def is_active(self) -> bool | None:
-        """Whether a program with this name is running; ``None`` if another owner may have a shared status queue open."""
+        """Whether a program with this name is running; ``None`` if unknown, because others may share the open status queue."""
         active = self.state is OwnerState.ACTIVE
         return None if active and self.is_shared else active
 
@@ -129,7 +129,7 @@ class SeenOwner:
         return name_of(record.properties) or (record.done.name if record.done and not self.has_group else "")
 
     def may_have_a_group(self, role: str, queue: str) -> bool:
-        """Whether the owner may have a record for this queue that was not seen, because it is lost or unreadable."""
+        """Return whether the owner may have a record for this queue that was not seen because it is lost or unreadable."""
         if self.record is not None or self.role not in (None, role) or self.state in (OwnerState.CLEAN, *AT_WORK):
             return False
         # The anchor of a lost record has the name of the queue.

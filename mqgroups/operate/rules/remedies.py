@@ -1,9 +1,9 @@
-"""How to correct a group or an owner: lines that a person can carry out as they are, after replacing words in capitals.
+"""How to correct a group or an owner: lines that a person can carry out after replacing the words in capitals.
 
 A line is a command of the shell or of MQSC, or a sentence, or ``start`` or ``end`` with the role and name of a program. A line
-that ends with a colon is a condition for the lines up to the next condition. After the last line, ``doctor`` shows what is left.
+that ends with a colon is a condition for the lines up to the next condition. Afterwards ``doctor`` shows what is still wrong.
 
-No line starts a program whose record may be lost, because it would put or get committed messages again.
+No line starts a program whose record may be lost, because the program would put or get committed messages again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def remedy(judgement: Judgement) -> list[str]:
 
 
 def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
-    """Return the lines that correct an owner's status queue; empty if nothing is to be done, or if its group has the lines."""
+    """Return the lines that correct an owner's status queue; empty if nothing is to be done, or its group's remedy does this."""
     if owner.state is OwnerState.VERSION:
         return ["start the version of mqgroups that has written the record; do not move or remove it"]
     if owner.is_shared:
@@ -102,7 +102,7 @@ def _clear(owner: SeenOwner) -> Iterator[str]:
 
 
 def _rebuild(around: Surroundings, name: str, role: str, queue: str, more: str = "", accept: str = "") -> str:
-    """Return the rebuild command, which overrides impossible checks: without a command server, or of another lost record."""
+    """Return the rebuild command. It overrides the checks that a missing command server or lost record makes impossible."""
     doubts = [accept] if accept else []
     unasked = around.at.hidden is None
     if unasked:
@@ -125,14 +125,14 @@ def _rebuild_group(judgement: Judgement, name: str, role: str) -> str:
 
 
 def _wait_for_hidden(owner: SeenOwner | None, around: Surroundings) -> Iterator[str]:
-    """Yield how to find out without the command server that a record is lost, not hidden. Yield nothing if this is known."""
+    """Yield how to make sure, without the command server, that a record is lost and not hidden; nothing if known."""
     if owner is not None and owner.state is OwnerState.HIDDEN and around.at.hidden is None:
         yield to_copy("wait until DISPLAY QSTATUS({}) UNCOM shows UNCOM(NO)", owner.status_queue)
         yield to_copy("CLEAR QLOCAL({})", owner.status_queue)
 
 
 def _other_side(judgement: Judgement, name: str, role: str) -> Iterator[str]:
-    """Yield what to check before the start of an owner that may be a pipe, and may have lost both records."""
+    """Yield what to check before an owner is started, if it may be a pipe that has lost both of its records."""
     other = judgement.around.owner("put" if role == "get" else "get", name)
     if name == "NAME" or (other is not None and other.record is None and other.state is not OwnerState.ACTIVE):
         yield to_copy("if {} is a pipe, look for its other record before the start", name)
@@ -141,7 +141,7 @@ def _other_side(judgement: Judgement, name: str, role: str) -> Iterator[str]:
 
 
 def _finish(judgement: Judgement) -> Iterator[str]:
-    """Yield how the producer ends the group before the move. Otherwise it would put the rest to the old queue."""
+    """Yield how to let the producer end its group before a move. Otherwise the producer would put messages to the old queue."""
     if (producer := judgement.producer) is not None:
         if producer.is_active is False:
             yield _start(producer, judgement.around)
@@ -149,7 +149,7 @@ def _finish(judgement: Judgement) -> Iterator[str]:
 
 
 def _move(judgement: Judgement, setting: str = "") -> Iterator[str]:
-    """Yield how an operator moves the group away. ``setting``: with this setting its consumer would do so itself."""
+    """Yield how an operator moves the group away. ``setting``: a setting with which the consumer itself would move it."""
     yield from _finish(judgement)
     yield from _moved(judgement)
     if (consumer := judgement.consumer) is not None:
@@ -173,7 +173,7 @@ def _moved(judgement: Judgement) -> Iterator[str]:
 def _move_line(
     around: Surroundings, queue: str, group_id: bytes, to: str = "", group: GroupInspection | None = None
 ) -> str:
-    """Return the move command, which overrides impossible checks: without a command server, or of records elsewhere."""
+    """Return the move command. It overrides the checks that a missing command server or an unseen record makes impossible."""
     accept = ""
     if around.at.hidden is None:
         accept = " --accept in-use --accept other-owners"
@@ -274,7 +274,7 @@ def _elsewhere(judgement: Judgement) -> Iterator[str]:
 
 
 def _lost_or_nowhere(judgement: Judgement) -> list[str]:
-    """Return two remedies, the likelier one first: for a lost record of its owner, and for a lost rest of the group."""
+    """Return two remedies: one for a lost record of the owner, one for a lost rest of the group. The likelier one is first."""
     around, group = judgement.around, judgement.group
     is_put = WANTED[judgement.cause] == "put"
     is_made_here = group.is_made_by(around.at.q_mgr_name)
@@ -292,7 +292,7 @@ def _lost_or_nowhere(judgement: Judgement) -> list[str]:
 
 
 def _look(judgement: Judgement) -> Iterator[str]:
-    """Yield where to search for a record that was not seen."""
+    """Yield a line that shows where to search for a record that was not seen."""
     group, at, role = judgement.group, judgement.around.at, WANTED[judgement.cause]
     is_there = role == "put" and not group.is_made_by(at.q_mgr_name)
     where, there = (" at queue manager {}", [group.made_by]) if is_there else ("", [])
@@ -301,7 +301,7 @@ def _look(judgement: Judgement) -> Iterator[str]:
 
 
 def _record_lost(judgement: Judgement) -> Iterator[str]:
-    """Yield the remedy for each owner that may have lost the group's record; without one, for the owner in question."""
+    """Yield the remedy for each owner that may have lost the group's record. Without one, it is for the owner in question."""
     around, role = judgement.around, WANTED[judgement.cause]
     did = "put" if role == "put" else "has begun"
     lost: list[SeenOwner | None] = [*may_have_lost(judgement)]

@@ -16,7 +16,7 @@ this record exists, it shows the producer's position, even if all messages were 
 
 The MQI does not show whether units of work hide messages, because a message that was got and not committed is neither browsed nor
 counted. It also does not show whether the owner's own unit of work is already backed out, and opening the status queue does not
-prove this. The command server's UncommittedMsgs shows both (``BrowsedInstance.hidden``). Without it, this check is in doubt.
+prove this. The command server's UncommittedMsgs shows both facts (``BrowsedInstance.hidden``). Without it, there is a doubt.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from mqgroups.operate.rules.inspection import BrowsedInstance, GroupInspection, 
 
 
 class Obstacle(Told):
-    """Why a record was not rebuilt or a group not moved, and the remedy. ``unasked``: what a user with more rights can see."""
+    """Why a salvage or a move was refused, and the remedy. ``unasked``: how a user with more rights could find out more."""
 
     # fmt: off
     RECORD_THERE = ("record-there", ("The record is not lost, and the next start uses it. `mqgroups doctor --queue` says "
@@ -149,7 +149,7 @@ def recorded_at(
     """Return where the producer of a pipe was interrupted, from the record of the pipe's consumer.
 
     Returns:
-        The messages of the group that are on the queue, or ``None`` if all were got; and the position.
+        Two values: the group's messages that are on the queue, or ``None`` if all were got; and the position.
     """
     if outgoing == Outgoing():
         found = "the record of the pipe's consumer, which says that no outgoing group was begun"
@@ -178,7 +178,7 @@ def recorded_at(
 def movable(
     group_id: bytes, groups: Collection[GroupInspection], seen: BrowsedInstance, accepted: Collection[Obstacle] = ()
 ) -> GroupInspection:
-    """Return the group. Raises CannotSalvage if it is missing, has dead-letter headers, or other programs use the queue."""
+    """Return the group. Raises CannotSalvage if it is missing or has dead-letter headers, or if others use the queue."""
     group = the_group(groups, group_id)
     if group.dead_letters:
         count = f"{group.dead_letters} message{'s' if group.dead_letters > 1 else ''}"
