@@ -137,7 +137,7 @@ class PipeOutput:
         return passed_on(incoming.name) if incoming is not None else ""
 
     def set_properties(self, group: PipedGroup, properties: Mapping[str, PropertyValue]) -> None:
-        """Set the properties of the current group; raises GroupUsage for another group, or after a put with others."""
+        """Set the current group's properties. Raises GroupUsage for another group, and for new properties after a put."""
         with self.getter.connection.turn:
             self._check_current(group)
             if not self.putter.owner.committed.at_start:

@@ -73,7 +73,7 @@ class GroupCursor:
 
     Attributes:
         queue: the handle, open for shared input.
-        unit: the MsgIds of the messages in the open unit of work. They identify these messages after a lost connection.
+        unit: the MsgIds of the messages in the open unit of work, which ``get_again`` needs after a lost connection.
     """
 
     def __init__(self, connection: Connection, settings: Consuming, committed: GroupPosition) -> None:

@@ -118,7 +118,7 @@ class IncomingGroup:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the group's end is committed, because the last message is processed, or the group is abandoned or moved.
+        """Whether the end of the group is committed. The end of an abandoned or moved group counts, too.
 
         Also ``True`` if another consumer got the group before this consumer committed any of its messages.
         """

@@ -151,7 +151,7 @@ class HookCalls:
         self._untold: list[tuple[Callable[[Any], None], InDoubt | Progress]] = []
 
     def take(self, event: Event) -> None:
-        """Remember an event for ``tell``. ``on_resume`` is called at once, because no unit of work is open at a start."""
+        """Remember an event for ``tell``. Only ``on_resume`` is called at once, because no unit of work is open at a start."""
         if isinstance(event, UnitCommitted):
             self._committed(event)
         elif isinstance(event, OutcomeFound):

@@ -108,7 +108,7 @@ def held_by(
 
 
 def made_by_a_queue_manager(md: bytes) -> str:
-    """Return an error text's description of a message, or an empty text if the message is a program's datagram.
+    """Describe a message for an error text. Return an empty text if the message is a program's datagram.
 
     A report contains another message's data. The report's user may be the user of a program that has moved that message.
     """
@@ -150,7 +150,7 @@ def decoded_record(name: str, data: bytes, md: bytes) -> StatusRecord:
 
 
 def of_another_version(record: StatusRecord) -> str:
-    """Return an error text's description of a record with which another version has claimed the name."""
+    """Describe, for an error text, a record with which another version has claimed the name."""
     return f"a claim of {shown(record.name)}, written by {shown(record.owner_id)}"
 
 
