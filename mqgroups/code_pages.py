@@ -9,7 +9,7 @@ has EBCDIC pages that Python lacks. The codec of any other CCSID is Python's ``c
 1371), because each of these pages has about ten thousand characters in no regular order.
 
 The package ebcdic of PyPI could replace the tables. It is pure Python and maintained. But common pages would then depend on an
-optional package. It reads X'15' as a line feed, and lacks 1153 to 1158 and all double-byte pages. If an application
+optional package. ebcdic also reads X'15' as a line feed, and lacks 1153 to 1158 and all double-byte pages. If an application
 imports ebcdic, the pages that only ebcdic has (290, 420, 833, 838, 1097) work here, too.
 """
 
@@ -128,7 +128,7 @@ _EBCDIC: dict[int, tuple[int | str, str]] = {
 def code_page(ccsid: int, *, little_endian: bool) -> codecs.CodecInfo | None:
     """Return Python's codec for a CCSID, or ``None`` if Python has none.
 
-    ``little_endian``: whether UTF-16 is little-endian, as the binary integers in MQMD.Encoding are.
+    ``little_endian``: the byte order of UTF-16, which is the same as that of binary integers in MQMD.Encoding.
     """
     if ccsid in UTF_16:
         return _python("utf-16-le" if little_endian else "utf-16-be")
@@ -162,7 +162,7 @@ def _made(ccsid: int) -> codecs.CodecInfo:
 
 
 def _table(page: int | str) -> str:
-    """Return the characters that the bytes 0 to 255 have in a page."""
+    """Return the 256 characters of a page, in the order of their bytes."""
     if page not in _EBCDIC:
         name = page if isinstance(page, str) else f"cp{page:03d}"
         return bytes(range(256)).decode(name)

@@ -316,7 +316,7 @@ class GroupStalled(EnvironmentFailure):
         queue, group_id: the queue, and the group.
         msg_seq_number: the number of the missing message.
         waited_s: how long the consumer waited, in seconds.
-        offset: how many bytes of a streamed message were delivered, which is the offset of the missing segment; otherwise 0.
+        offset: the offset of the missing segment, if segments of a streamed message were already delivered; otherwise 0.
     """
 
     def __init__(self, queue: str, group_id: bytes, msg_seq_number: int, waited_s: float, offset: int = 0) -> None:
@@ -345,8 +345,8 @@ class OwnershipLost(EnvironmentFailure):
     taken over the group.
 
     Attributes:
-        because: ``"taken-over"`` by another instance, ``"another-attempt"`` at the batch, or ``"restored"``, which means that
-            the record is older than this instance's last commit.
+        because: ``"taken-over"``: another instance owns the name. ``"another-attempt"``: another attempt at the batch owns the
+            group. ``"restored"``: the record is older than this instance's last commit.
         name: the name of the producer or consumer. For a batch sink, it is batch and key of the group.
         status_queue: the queue with the record that shows the new owner.
         found: owner and epoch of that record; empty and 0 if there is no record.
@@ -434,7 +434,7 @@ class PoisonMessage(EnvironmentFailure):
         queue, group_id, msg_seq_number: these identify the message.
         backout_count, threshold: the message's backout count, and the queue's BOTHRESH; 0 if backout counts are ignored.
         reason: why the message cannot be decoded; empty if it fails when it is processed.
-        loop_left: whether the application left the loop over the group early. If so, perhaps processing does not fail.
+        loop_left: whether the application left the loop over the group early. If so, that may be the cause, and not a failure.
     """
 
     def __init__(
@@ -553,7 +553,7 @@ class MQIError(EnvironmentFailure):
 
 
 class ConnectionBroken(MQIError):
-    """The connection is lost or ending; the queue manager backs out its unit of work. Connect again."""
+    """The connection is lost or ending. The queue manager backs out the connection's unit of work. Connect again."""
 
     remedy = "The connection can no longer be used; connect again, and the group resumes at its last commit"
 

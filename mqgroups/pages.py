@@ -1,11 +1,11 @@
-"""An HTTP server of pages for probes, Prometheus and browsers.
+"""An HTTP server with pages for probes, Prometheus and browsers.
 
 A client that sends half a request occupies a thread and a file descriptor of this process. So the server closes silent
-connections. If there are too many connections, it closes the oldest one. If it refused new ones, probes would get no answer.
+connections. If there are too many, it closes the oldest connection. If it refused new connections, probes would get no answer.
 
-DNS rebinding: the host name of a web site can resolve to the address of this server, and a browser then lets that site read the
-pages here. So the server answers only if the Host header has an IP address, this machine's name, or a name in
-MQGROUPS_HTTP_NAMES, such as a proxy's. It accepts names without a dot, because only local hosts, such as containers, have them.
+With DNS rebinding, the host name of a web site resolves to the address of this server. A browser then lets that site read the
+pages here. So the server answers only if the Host header has an IP address, this machine's name, a name without a dot (only
+local hosts, such as containers, have such names), or a name in MQGROUPS_HTTP_NAMES, such as a proxy's.
 
 This module writes the metrics without prometheus_client, because they are a few lines without escapes, and that package exports
 only its own registry.
@@ -80,7 +80,7 @@ class Pages:
     """A server that answers requests in a thread while its ``with`` block runs."""
 
     def __init__(self, address: tuple[str, int], pages: Mapping[str, Callable[[], Page]]) -> None:
-        """Bind host and port; raises OSError if that fails. ``pages`` has a function for each path, which makes the page."""
+        """Bind host and port; raises OSError if that fails. ``pages`` maps each path to a function that makes the page."""
         self._server = _Server(address, pages)
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 

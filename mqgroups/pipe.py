@@ -1,4 +1,4 @@
-"""A pipe gets groups from a queue and puts groups to another in the same units of work, exactly once from end to end.
+"""A pipe gets groups from a queue and puts groups to another queue in the same units of work, exactly once from end to end.
 
     with qmgr.group_pipe("ORDERS", "INVOICES", name="invoicing", commit_every=100) as pipe:
         for orders, invoices in pipe:            # an incoming and an outgoing group
@@ -6,8 +6,8 @@
                 invoices.put(invoice(order.data))
 
 The number of incoming messages decides when the pipe commits. Until then, messages that the application puts wait in memory. The
-commit includes these messages, the messages that they were made from, and the status records of both sides. So the pipe can redo
-a whole unit of work without the application.
+commit includes these messages, the incoming messages that they were made from, and the status records of both sides. So the pipe
+can redo a whole unit of work without the application.
 
 Each side owns a name. Both sides claim their names in one unit of work. If one side loses its name, so does the other side.
 
@@ -137,7 +137,7 @@ class PipeOutput:
         return passed_on(incoming.name) if incoming is not None else ""
 
     def set_properties(self, group: PipedGroup, properties: Mapping[str, PropertyValue]) -> None:
-        """Set the properties of the current group; raises GroupUsage for another group, or if it is too late."""
+        """Set the current group's properties. Raises GroupUsage for another group, and for new properties after a put."""
         with self.getter.connection.turn:
             self._check_current(group)
             if not self.putter.owner.committed.at_start:
@@ -173,7 +173,7 @@ class PipeOutput:
     def put_all(self, *, ended: bool, failed_with: int | None) -> tuple[dict[Owner, PendingCommit], Outgoing]:
         """Put the messages that the application has made in this unit of work. The getter commits them.
 
-        Returns the putter's pending commit, if there is one, and the outgoing position after it for the getter's record.
+        Returns the putter's pending commit, if there is one, and the outgoing position for the getter's record.
 
         Args:
             ended: whether the incoming group ends with this unit of work.

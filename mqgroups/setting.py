@@ -269,7 +269,7 @@ class Whole:
 
     @property
     def words(self) -> str:
-        """The text for the accepted numbers in an error."""
+        """The accepted numbers in words, for an error text."""
         return f"at least {self.least}" if self.most == sys.maxsize else f"{self.least} to {self.most}"
 
     def __call__(self, what: str, value: object) -> None:

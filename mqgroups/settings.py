@@ -45,7 +45,7 @@ class Codec(Protocol):
     """
 
     def decode(self, data: Any, /) -> Any:
-        """Return the value; raise a ValueError for invalid data. Only the text of an ``errors.NotDecoded`` is shown."""
+        """Return the value; raise a ValueError for invalid data. Its text is shown only if it is an ``errors.NotDecoded``."""
 
 
 def _check_every(_what: str, value: int | Every) -> None:
@@ -216,7 +216,7 @@ class Getting(Owning):
 
 @dataclass(frozen=True, kw_only=True)
 class OfOneQueue(Owning):
-    """Settings of a producer or consumer. Both work with one queue.
+    """Settings of a producer or a consumer. Each of them works with one queue.
 
     Attributes:
         queue: the queue. A producer puts to a local, alias, remote or cluster queue. A consumer gets from a local queue, from an

@@ -85,8 +85,8 @@ def stop_on_signals(*owners: Stoppable, signals: Sequence[signal.Signals] = _SIG
 
     Its attribute ``signal`` is the signal that has come, or ``None``.
 
-    A ``Stopped`` error ends the block, and the program continues after the block. So write actions that must not follow a stop
-    into the block, such as renaming the input or forgetting a checkpoint. A second signal has the effect that it had before the
+    A ``Stopped`` error ends the block, and the program continues after the block. Actions that must not follow a stop, such as
+    renaming the input or forgetting a checkpoint, belong in the block. A second signal has the effect that it had before the
     block: SIGTERM ends the process, SIGINT raises KeyboardInterrupt. In both cases the group can be resumed.
 
     Args:

@@ -33,7 +33,7 @@ class BackoutQueue(NamedTuple):
 def backout_queue_of(connection: Connection, queue: Queue, poison: Unprocessed, stalled: Unprocessed) -> BackoutQueue:
     """Return BOTHRESH and BOQNAME of ``queue``, which must be open for inquiry. For an alias, return those of its target queue.
 
-    If the user has no authority for the target queue, BOTHRESH counts as 0; but if messages are to be moved, this is an error.
+    Without authority for the target queue, NotAuthorised is raised if the policies move messages. Otherwise BOTHRESH counts as 0.
 
     Raises MQIError; ConfigurationError if the consumer's policies move messages, but BOQNAME is not set.
     """

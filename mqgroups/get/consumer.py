@@ -91,8 +91,8 @@ class GroupConsumer:
         """Register a function to call before each syncpoint, so that external effects are durable before the commit.
 
         The function is called with the group, and can call ``group.set_checkpoint``. If the function raises an error, the unit of
-        work is backed out. A new function replaces the previous function, but no attached sink. So each group can have its own
-        function. This method can be used as a decorator.
+        work is backed out. A new function replaces the previous function, so each group can have its own. Attached sinks stay.
+        This method can be used as a decorator.
         """
         self._getter.before_commit = checked_hook("before_commit", function)
         return function
@@ -199,7 +199,7 @@ def next_group(getter: Getter, before: IncomingGroup | None) -> IncomingGroup | 
 
 
 def _loop_was_left(getter: Getter, group: IncomingGroup) -> None:
-    """Log that the application has left the loop over this group. Raise GroupUsage at the fifth time since the last commit.
+    """Log that the application has left the loop over this group. Raise GroupUsage the fifth time since the last commit.
 
     Four times are allowed, because the application also leaves a loop if it is interrupted, or if it retries after an error.
     """

@@ -73,7 +73,7 @@ class GroupCursor:
 
     Attributes:
         queue: the handle, open for shared input.
-        unit: the MsgIds of the open unit of work's messages, by which they can be got again after a lost connection.
+        unit: the MsgIds of the messages in the open unit of work, which ``get_again`` needs after a lost connection.
     """
 
     def __init__(self, connection: Connection, settings: Consuming, committed: GroupPosition) -> None:
@@ -115,7 +115,7 @@ class GroupCursor:
         self.set_back(AT_START)
 
     def take_apart(self, next_one: Message, *, again: bool) -> Iterator[tuple[bytes, bytes]]:
-        """Get the next message segment by segment, whatever its length. Yield the MQMD and the data of each segment.
+        """Get the next message, of any length, one segment at a time. Yield the MQMD and the data of each segment.
 
         The iteration ends early if a segment is gone. ``next_one`` identifies the message by GroupId and MsgId. ``again``:
         whether to wait, because a lost connection has backed the message out and it may not be back yet. Raises MQIError.
@@ -190,8 +190,8 @@ class GroupCursor:
         """Get the next message. Return ``None`` if it does not come within ``wait_s`` seconds. Without ``wait_s``, wait for ever.
 
         Args:
-            while_waiting: a function to call about every second with the remaining seconds. Between groups, it is called every
-                five seconds after a wait of ten seconds. It can take a syncpoint. If it returns ``True``, the wait ends.
+            while_waiting: a function to call about every second with the remaining seconds. Between groups, after a wait of ten
+                seconds, it is called every five seconds. It can take a syncpoint. If it returns ``True``, the wait ends.
 
         Raises:
             GroupIncomplete: the message that came is not the group's next message.

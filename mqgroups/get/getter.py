@@ -88,7 +88,7 @@ class _Trial:
     Attributes:
         tries: how often the application has got the suspect since the status record named it. ``PROOF`` means that another
             process wrote that record, so only the backout count can prove poison.
-        call_failed: whether a call has failed, for another reason than the suspect, since the suspect was recorded or returned.
+        call_failed: whether a call has failed since the suspect was recorded or returned, for a reason other than the suspect.
         is_alone: whether the last message that was got is the suspect, which must be the only message of its unit of work.
     """
 
@@ -346,7 +346,7 @@ class Getter:
 
     @property
     def was_loop_left(self) -> bool:
-        """Whether the application has left the loop over a group since the last commit."""
+        """Whether, since the last commit, the application has left a loop over a group."""
         return self._left[0] == self.owner.own.number
 
     # --- the end of a unit of work
@@ -447,12 +447,12 @@ class Getter:
         self.trial = replace(self.trial, is_alone=False)
 
     def process_alone(self) -> None:
-        """Make sure that the unit of work will contain only one message, the last that was got."""
+        """Make sure that the unit of work will contain only one message: the message that was got last."""
         self.trial = _Trial(self.trial.tries + 1, is_alone=True)
 
     @property
     def can_isolate(self) -> bool:
-        """Whether ``isolate`` is possible, which must get messages again without the application."""
+        """Whether ``isolate`` is possible. It must get messages again without the application."""
         return self.work.may_be_split
 
     def isolate(self, suspect: Suspect | None) -> None:
@@ -476,10 +476,10 @@ class Getter:
             self.cursor.unit.clear()
 
     def _not_got(self, error: SegmentsDiffer | LongerThanAccepted) -> Message:
-        """Give a message that was got only in part back to the queue, commit earlier messages, and return a ``NotGot`` instead.
+        """Give back to the queue a message of which only a part was got. Commit earlier messages, and return a ``NotGot``.
 
-        Raises ``error`` if the message is not to be moved to the backout queue. ``error`` is also raised if giving the message
-        back would back out the application's own messages, on a shared connection.
+        Raises ``error`` if the message is not to be moved to the backout queue. ``error`` is also raised if, on a shared
+        connection, giving the message back would back out the application's own messages.
         """
         is_moved = self.moves_poison or self.owner.unit.note.quarantine or isinstance(error, SegmentsDiffer)
         if not (self.can_isolate and is_moved):

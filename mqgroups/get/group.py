@@ -100,7 +100,7 @@ class IncomingGroup:
 
     @property
     def ends(self) -> bool:
-        """Whether the commit that comes next ends the group. Use this in ``before_commit``."""
+        """Whether the next commit ends the group. Use this in ``before_commit``."""
         return self._end is not False
 
     @property
@@ -118,7 +118,7 @@ class IncomingGroup:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the group's last message is processed and committed, or the end of an abandoned or moved group is committed.
+        """Whether the end of the group is committed. The end of an abandoned or moved group counts, too.
 
         Also ``True`` if another consumer got the group before this consumer committed any of its messages.
         """

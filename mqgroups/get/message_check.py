@@ -13,8 +13,8 @@ from mqgroups.mqi.message import Message
 def is_for_application(getter: Getter, key: bytes, message: Message) -> bool:
     """Return whether the application gets the message. If not, the message was backed out, and the caller must get it again.
 
-    If the sender may have caused an error, the backout count is checked before the error is raised, or the message counts as
-    poison. So one message cannot stop a consumer for ever if the consumer moves poison. ``key``: the key of the group.
+    If the sender may have caused an error, the message counts as poison, or the backout count is checked before the error is
+    raised. So a consumer that moves poison is not stopped for ever by one message. ``key``: the key of the group.
 
     Raises:
         GroupAbandoned: the message ends a group that its producer has abandoned. The group's end is committed.
@@ -80,7 +80,7 @@ def _is_kept(getter: Getter, message: Message) -> bool:
 
 
 def _decoded(getter: Getter, message: Message) -> Exception | None:
-    """Decode a message. Return the codec's error or ``None``. A ValueError is not returned: it means an invalid message.
+    """Decode a message. Return the codec's error or ``None``. A ValueError means an invalid message, and is not returned.
 
     Raises PoisonMessage or GroupQuarantined if the message is invalid; CcsidUnknown if there is no code page for its text.
     """
@@ -120,14 +120,14 @@ def _suspect(getter: Getter, message: Message, tries: int = 0) -> None:
 
 
 def _commit_those_before(getter: Getter) -> None:
-    """Commit the messages before a message that cannot be decoded, so that only that message comes again."""
+    """Commit the messages that precede an undecodable message, so that only the undecodable message is delivered again."""
     owner = getter.owner
     if owner.unit.messages and getter.can_isolate:
         getter.isolate(owner.unit.note.suspect)
 
 
 def _poison(getter: Getter, message: Message, reason: str = "") -> PoisonMessage | GroupQuarantined:
-    """Do with a poison message what the consumer's policy says. Return the error to raise.
+    """Apply the consumer's policy to a poison message. Return the error to raise.
 
     ``reason``: why the message cannot be decoded, or empty. An undecodable message is poison whatever its backout count is.
     """

@@ -49,9 +49,9 @@ class RestOfGroup:
         self._seen = None
 
     def take(self, group_id: bytes, left: Left, *, again: bool) -> tuple[bytes, bytes] | None:
-        """Get a message of the rest in the unit of work. Return its MQMD and data, or ``None`` if the message is gone.
+        """Get one message of the rest in syncpoint. Return its MQMD and data, or ``None`` if the message is gone.
 
-        ``again``: whether to wait, because a lost connection has backed it out and it may not be back yet. Raises MQIError.
+        ``again``: whether to wait, because a lost connection has backed out the message. It may not be back yet. Raises MQIError.
         """
         match = _MATCH
         if self._connection.platform != mq.MQPL_ZOS:

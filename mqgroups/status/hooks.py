@@ -26,7 +26,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
-    """The event that a start has found an interrupted group, which will be resumed."""
+    """Reported when a start has found an interrupted group, which will be resumed."""
 
     role: RoleName
     """``"put"`` for a producer, ``"get"`` for a consumer."""
@@ -52,9 +52,9 @@ class Resumed:
 
 @dataclass(frozen=True, slots=True)
 class InDoubt:
-    """The event that the status record has shown the outcome of an unanswered MQCMIT. The unit of work had messages.
+    """Reported when the status record has shown the outcome of an unanswered MQCMIT of a unit of work with messages.
 
-    On a shared connection, this event also occurs if MQCMIT was answered, but the check of the record after it failed.
+    On a shared connection, it is also reported if MQCMIT was answered, but the later check of the record failed.
     """
 
     role: RoleName
@@ -77,7 +77,7 @@ class InDoubt:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The event that a unit of work is committed. The unit of work has messages or ends a group."""
+    """Reported when a unit of work is committed, if it has messages or ends a group."""
 
     role: RoleName
     """``"put"`` for a producer, ``"get"`` for a consumer and for a pipe."""
@@ -133,7 +133,7 @@ class Hooks:
 
 
 class _Totals(NamedTuple):
-    """The sums over the units of work that were reported to ``on_progress``, and the number of the last one reported."""
+    """The sums over the units of work that were reported to ``on_progress``, and the last reported unit's number."""
 
     began_s: float
     messages: int = 0
@@ -151,7 +151,7 @@ class HookCalls:
         self._untold: list[tuple[Callable[[Any], None], InDoubt | Progress]] = []
 
     def take(self, event: Event) -> None:
-        """Remember an event for ``tell``. Only ``on_resume`` is called at once: no unit of work is open then."""
+        """Remember an event for ``tell``. Only ``on_resume`` is called at once, because no unit of work is open at a start."""
         if isinstance(event, UnitCommitted):
             self._committed(event)
         elif isinstance(event, OutcomeFound):

@@ -22,7 +22,7 @@ def open_or_make(
 
     Args:
         connection: the connection to the queue manager.
-        open_as: a function that opens a queue. Its arguments are the name of the queue, and the name to make from a model queue.
+        open_as: opens a queue. Its arguments are the queue's name and, for a model queue, the name of the queue to make.
         name, model: the names of the status queue and the model queue; ``model`` is empty if the status queue must exist.
         sharing: the MQSC attributes for sharing, to show in an error text.
 
@@ -124,7 +124,7 @@ def check_kind(queue: Queue) -> None:
 def check_stays(status_queue: str, md: bytes) -> None:
     """Raise StatusQueueUnusable if a message on a status queue will expire. ``md`` is the message's MQMD.
 
-    The message was put without an expiry time, so the queue has set it (IBM MQ, "CAPEXPRY: Limit message expiry time").
+    The message was put without an expiry time, so the queue has set one (IBM MQ, "CAPEXPRY: Limit message expiry time").
     """
     left = st.long_at(md, st.MD_EXPIRY)
     if left != mq.MQEI_UNLIMITED:

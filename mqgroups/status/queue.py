@@ -4,9 +4,9 @@ The exclusive open is both lock and fence. MQRC_OBJECT_IN_USE means that the pre
 waits until it is closed. After an owner has died, a unit of work may still hide the record, even if the owner's handles are
 closed. An anchor beside the record shows that the record exists (``core.status_chain``), so a start waits for the record too.
 
-A record is believed only if its UserIdentifier is the owner's own user, or a user whom the application names. By default the
+A record is trusted only if its UserIdentifier is the owner's own user, or a user whom the application names. By default the
 queue manager sets this field. A program needs the authority +setid to set another user (IBM MQ, "Controlling message context
-information"). The owner learns its own user from the MQPUT of its claim. If the old record has another user, the claim is
+information"). The owner learns its own user from the MQPUT of its claim. If the old record is not trusted, the claim is
 backed out. Not here: which record is put when (``core.kept_record``, ``core.protocol``), and repairs (``operate/repaired.py``).
 """
 
@@ -90,8 +90,8 @@ class StatusQueue(Keeper):
             owner_wait_s: how many seconds to wait while another owner has the queue open.
             segmented: whether to put records as segments of one logical message (``core.status_chain``), to save most MQGETs.
             longest_bytes: the length of the longest message to accept.
-            for_owner: whether this is for a new owner. An earlier owner of the same name on this connection loses the name.
-            record_users: the users whose records are believed. An owner adds its own user. For an operator, empty means all.
+            for_owner: whether a new owner opens the queue. An earlier owner of this name on this connection then loses the name.
+            record_users: the users whose records are trusted. An owner adds its own user. For an operator, empty means all.
 
         Raises:
             OwnerActive: after ``owner_wait_s`` another owner still has the queue open.
@@ -224,7 +224,7 @@ class StatusQueue(Keeper):
         return first
 
     def take(self, md: bytearray, gmo: bytearray) -> bytes | None:
-        """Get a message or a chain of segments. Return the MQMD of the message or first segment; ``None`` if none is there."""
+        """Get a message or a chain of segments. Return the MQMD of the message or first segment; ``None`` if there is none."""
         got = self._queue.get(md, gmo)
         return None if got is None else got[1]
 

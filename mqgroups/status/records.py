@@ -89,7 +89,7 @@ def held_by(
 
     Args:
         connection, name: the connection to the queue manager, and the name of the status queue.
-        users: the users whose records are believed; by default all users.
+        users: the users whose records are trusted; by default all users.
         marks: the marks of the caller's own records. Among several idle records, a record with such a mark is the current one.
 
     Returns:
@@ -108,7 +108,7 @@ def held_by(
 
 
 def made_by_a_queue_manager(md: bytes) -> str:
-    """Return an empty text for a program's datagram, or a description of any other message, for an error text.
+    """Describe a message for an error text. Return an empty text if the message is a program's datagram.
 
     A report contains another message's data. The report's user may be the user of a program that has moved that message.
     """
@@ -150,7 +150,7 @@ def decoded_record(name: str, data: bytes, md: bytes) -> StatusRecord:
 
 
 def of_another_version(record: StatusRecord) -> str:
-    """Describe for an error text the record with which another version has claimed the name."""
+    """Describe, for an error text, a record with which another version has claimed the name."""
     return f"a claim of {shown(record.name)}, written by {shown(record.owner_id)}"
 
 

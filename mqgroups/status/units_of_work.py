@@ -62,7 +62,7 @@ class Participant(Protocol):
     def replay(self, committed: int | None) -> None:
         """Go back to the position of the last commit, and put or get the later messages again. Can be called repeatedly.
 
-        ``committed``: if the last unit of work was committed, the number of its messages; ``None`` if it was backed out.
+        ``committed``: how many messages the last unit of work has committed; ``None`` if it was backed out.
         """
 
 
@@ -146,7 +146,7 @@ class UnitsOfWork:
         return owner
 
     def claim(self) -> None:
-        """Replace the old records by the owners' own records, and commit. Then the names belong to these owners.
+        """Replace the old records with the owners' own records, and commit. Then the names belong to these owners.
 
         Raises:
             ConfigurationError: the queue manager's MAXUMSGS leaves no room for a message.
@@ -298,7 +298,7 @@ class UnitsOfWork:
     def forget(self, owner: Owner) -> None:
         """Commit the record of ``owner`` without the checkpoint and the name of the last group.
 
-        Raises GroupUsage if a group is interrupted, because its record needs both; or any error of a unit of work.
+        Raises GroupUsage if a group is interrupted, because its record needs both of them; or any error of a unit of work.
         """
         has_any = owner.committed_checkpoint is not None or owner.done is not None
         if has_any and not owner.committed.at_start:
@@ -318,8 +318,8 @@ class UnitsOfWork:
     def back_out(self, why: BaseException | str | None = None) -> None:
         """Back out to the last commit. The span records ``why``.
 
-        With ``why`` on a shared connection, this backs out the application's own messages even if the owners have no message in
-        the unit of work. The application's messages may belong to a held-back message, which will be put again.
+        On a shared connection, if there is a ``why``, the application's own messages are backed out even if the owners have no
+        message in the unit of work. The application's messages may belong to a held-back message, which will be put again.
         """
         telemetry, performer = self._first.telemetry, self._performer
         if self._connection.syncpoint.gets_record_first and isinstance(why, ConnectionBroken):
@@ -463,9 +463,9 @@ class UnitsOfWork:
             self.redo(connection.gone())
 
     def require_known(self) -> None:
-        """Recover, and raise an error if it is still unknown what is committed. Also raises the errors of ``redo``.
+        """Recover, and make sure that it is known what is committed. Raises the errors of ``redo``.
 
-        The error is CommitOutcomeUnknown: the outcome of an unanswered commit cannot be found out on this connection.
+        Raises CommitOutcomeUnknown if the outcome of an unanswered commit cannot be found out on this connection.
         """
         self.recover()
         if self._lost is None and (reason := self._in_doubt):
@@ -480,8 +480,8 @@ class UnitsOfWork:
     def settle(self) -> CommitOutcome:
         """Reconnect, open the status queues again, and find out the outcome of the unit of work, in one try.
 
-        Returns ``COMMITTED`` if a commit was under way and took effect. Raises OwnershipLost if a record is not this owner's.
-        Raises MQIError if a call failed. The caller can then try again.
+        Returns ``COMMITTED`` if a commit was under way and took effect, otherwise ``BACKED_OUT``. Raises OwnershipLost if a
+        record is not this owner's. Raises MQIError if a call failed. The caller can then try again.
         """
         with self._first.telemetry.in_span():
             verdicts = self._perform(protocol.settled(self._performer.ownerships))

@@ -1,4 +1,4 @@
-"""The package's name and version, which status records contain. The module is separate because a Spark task needs only this."""
+"""The package's name and version, which status records contain. A Spark task can import this module alone."""
 
 from __future__ import annotations
 
