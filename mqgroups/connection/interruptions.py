@@ -12,8 +12,8 @@ around MQOPEN      ``call_and_keep``: the C call that calls MQOPEN also stores t
 around MQCONNX     ``Handle``: the binding's object that gets the handle is stored before the call. If nothing refers to the
                    ``Handle`` any longer, garbage collection backs out and disconnects. Otherwise the connection, with all its
                    open objects, could exist until the process ends.
-in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` close a second time if the first time is interrupted. A
-                   connection that is still open after its block is closed before the next connection is made.
+in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` close a second time if the first time is interrupted. The next
+                   ``mqgroups.connect`` or ``mqgroups.wrap`` closes every connection that is still open after its block.
 
 Other modules read ``turn.interrupted`` inside a call, and ``turn.was_interrupted`` outside of a call. Only the connection resets
 these flags, after it has recovered.

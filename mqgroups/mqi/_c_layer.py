@@ -66,7 +66,7 @@ class CLayer:
         self.MQDISC: Callable[[int], tuple[int, int]] = c_module.MQDISC
 
     def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
-        """Connect with the binding's own MQCD, MQSCO and MQCSP classes, because these fit the MQ client that it was built for.
+        """Connect with the binding's MQCD, MQSCO and MQCSP classes, which fit the MQ client that the binding was built for.
 
         The binding's QueueManager object is used only to connect. It does not disconnect when it is garbage-collected, because
         MQDISC commits. It is added to ``made`` first, so that no interruption can lose its handle. After a failed try, the next
