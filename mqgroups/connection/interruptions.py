@@ -5,7 +5,7 @@ call has left in memory is not reliable. So the next call restores the state fro
 Interruptions cannot be prevented. But the package notices each interruption, and loses no handle:
 
 in a call          ``Turn``: each call of the application runs in a block, which stores the frame of the call. If no thread runs
-                   this frame any longer, the next call detects the interruption, even one at the block's beginning or end.
+                   this frame any longer, the next call detects the interruption, even if it came at the block's beginning or end.
 at a block's end   ``WithBlock``: an exception may come before the first instruction of ``__exit__``, or after the last one.
 around MQOPEN      ``call_and_keep``: the C call that calls MQOPEN also stores the result. Otherwise a queue could stay open
                    unnoticed. If it is open exclusively, nobody else could open it.

@@ -60,7 +60,7 @@ class OpenOn(CallsOn, Protocol):
 class SegmentsDiffer(MQIError):
     """The queue manager did not join the segments of a message, and returned only a part (2243, 2244).
 
-    A consumer treats the message as poison. But on a shared connection it must not back out, so it raises this error.
+    A consumer treats the message as poison. But on a wrapped connection it raises this error, because it must not back out.
 
     Attributes:
         md: the MQMD of that part, 364 bytes.
@@ -237,7 +237,7 @@ class Queue:
     def browse_descriptors(
         self, md: bytearray, match_options: int = mq.MQMO_NONE, options: int = 0
     ) -> Iterator[tuple[bytes, bytes, int]]:
-        """Browse as ``browse`` does, but with ``get_descriptor`` instead of ``get``. ``options``: additional MQGMO_*."""
+        """Browse all messages that match ``md``. Yields what ``get_descriptor`` returns. ``options``: additional MQGMO_*."""
         return _browsed(self.get_descriptor, md, options | _BROWSE | mq.MQGMO_ACCEPT_TRUNCATED_MSG, match_options)
 
     def get_beginning(self, md: bytearray, gmo: bytearray, most_bytes: int) -> tuple[bytes, bytes, int] | None:

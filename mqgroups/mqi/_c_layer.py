@@ -119,7 +119,7 @@ class CLayer:
                 )
 
     def _connect_options(self, arguments: ConnectArguments) -> dict[str, Any]:
-        """Return the keyword argument for MQCNO. pymqi has no class for MQCNO, so it gets only the options."""
+        """Return the keyword argument for MQCNO. pymqi has no class for MQCNO, so pymqi gets only the options."""
         options = _CONNECT_OPTIONS
         if arguments.channel is not None or arguments.ccdt_url is not None:
             # libmqm_r would try local bindings first (IBM MQ, "Connecting to a queue manager using the MQCONNX call"). ibmmq
