@@ -237,7 +237,7 @@ class Queue:
     def browse_descriptors(
         self, md: bytearray, match_options: int = mq.MQMO_NONE, options: int = 0
     ) -> Iterator[tuple[bytes, bytes, int]]:
-        """Browse all messages that match ``md``. Yields what ``get_descriptor`` returns. ``options``: additional MQGMO_*."""
+        """Browse all messages that match ``md``. Yields and raises as ``get_descriptor`` does. ``options``: further MQGMO_*."""
         return _browsed(self.get_descriptor, md, options | _BROWSE | mq.MQGMO_ACCEPT_TRUNCATED_MSG, match_options)
 
     def get_beginning(self, md: bytearray, gmo: bytearray, most_bytes: int) -> tuple[bytes, bytes, int] | None:
