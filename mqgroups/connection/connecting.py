@@ -30,7 +30,7 @@ def open_connection(
         patience: how long to retry now. The other arguments are as for ``Connection``.
 
     Raises:
-        ConfigurationError: a queue manager of another name answered, or the TLS identity would not be as in ``arguments``.
+        ConfigurationError: a queue manager with a different name answered, or the process uses another TLS identity already.
         MQIError: connecting failed.
     """
 
@@ -70,7 +70,7 @@ def open_connection(
 
 
 def _another(connection: Connection, arguments: ConnectArguments) -> ConfigurationError:
-    """Return the error for a connection to a queue manager of another name (IBM MQ, "Connecting to queue sharing groups")."""
+    """Return the error for a queue manager that has a different name (IBM MQ, "Connecting to queue sharing groups")."""
     of_group = ""
     if connection.platform == mq.MQPL_ZOS:
         of_group = f"{arguments.q_mgr_name} is the name of a queue sharing group, and any of its members may answer. "

@@ -286,7 +286,7 @@ class Connection:
         return hmsg
 
     def begin(self, owner: object, status_queues: Iterable[str] = ()) -> None:
-        """Claim the connection's unit of work for ``owner``, which must then ``commit`` or ``back_out``.
+        """Claim the connection's unit of work for ``owner``, which must later call ``commit`` or ``back_out``.
 
         ``status_queues``: the queues whose records will be in the unit of work. Raises ConnectionBroken if the connection is
         lost, and GroupUsage if it is closed or another producer or consumer has claimed the unit of work.
@@ -413,7 +413,7 @@ class Connection:
             _log.info("%r recovered after an interruption", self, extra=logs.fields(self.place))
 
     def give_up(self) -> bool:
-        """Make the next ``restore`` reconnect, even if this connection still works. Returns whether it can reconnect."""
+        """Make the next ``restore`` reconnect, even if this connection still works. Return whether reconnecting is possible."""
         if self._can_reconnect and self._state is _State.OPEN:
             self._state = _State.BROKEN
         return self._can_reconnect

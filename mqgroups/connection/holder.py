@@ -1,7 +1,7 @@
 """ConnectionHolder: the base of objects that have a connection to a queue manager, such as ``mqgroups.QueueManager``.
 
-Operators' functions (``mqgroups.operate``) and the Spark data source take a queue manager and need its connection. They may not
-import ``queue_manager.py``. So the class that they need is here.
+Operators' functions (``mqgroups.operate``) and the Spark data source take a queue manager and need its connection. They must
+not import ``queue_manager.py``. So the class that they need is here.
 """
 
 from __future__ import annotations

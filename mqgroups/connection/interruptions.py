@@ -5,15 +5,15 @@ call has left in memory is not reliable. So the next call restores the state fro
 Interruptions cannot be prevented. But the package notices each interruption, and loses no handle:
 
 in a call          ``Turn``: each call of the application runs in a block, which stores the frame of the call. If no thread runs
-                   this frame any longer, the next call detects the interruption, even one at the block's beginning or end.
+                   this frame any longer, the next call detects the interruption, even if it came at the block's beginning or end.
 at a block's end   ``WithBlock``: an exception may come before the first instruction of ``__exit__``, or after the last one.
 around MQOPEN      ``call_and_keep``: the C call that calls MQOPEN also stores the result. Otherwise a queue could stay open
                    unnoticed. If it is open exclusively, nobody else could open it.
 around MQCONNX     ``Handle``: the binding's object that gets the handle is stored before the call. If nothing refers to the
                    ``Handle`` any longer, garbage collection backs out and disconnects. Otherwise the connection, with all its
                    open objects, could exist until the process ends.
-in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` close a second time if the first time is interrupted. A
-                   connection that is still open after its block is closed before the next connection is made.
+in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` close a second time if the first time is interrupted. The next
+                   ``mqgroups.connect`` or ``mqgroups.wrap`` closes every connection that is still open after its block.
 
 Other modules read ``turn.interrupted`` inside a call, and ``turn.was_interrupted`` outside of a call. Only the connection resets
 these flags, after it has recovered.

@@ -60,7 +60,7 @@ class OpenOn(CallsOn, Protocol):
 class SegmentsDiffer(MQIError):
     """The queue manager did not join the segments of a message, and returned only a part (2243, 2244).
 
-    A consumer treats the message as poison. But on a shared connection it must not back out, so it raises this error.
+    A consumer treats the message as poison. But on a wrapped connection it raises this error, because it must not back out.
 
     Attributes:
         md: the MQMD of that part, 364 bytes.
@@ -231,17 +231,17 @@ class Queue:
         return None if found is None else found[1:]
 
     def browse(self, md: bytearray, match_options: int = mq.MQMO_NONE) -> Iterator[tuple[bytes, bytes, bytes]]:
-        """Browse all messages that match ``md``. Yields what ``get`` returns for each message, and raises as ``get``."""
+        """Browse all messages that match ``md``. Yields what ``get`` returns for each message, and raises the same errors."""
         return _browsed(self.get, md, _BROWSE, match_options)
 
     def browse_descriptors(
         self, md: bytearray, match_options: int = mq.MQMO_NONE, options: int = 0
     ) -> Iterator[tuple[bytes, bytes, int]]:
-        """Browse all messages that match ``md``. Yields and raises as ``get_descriptor``. ``options``: additional MQGMO_*."""
+        """Browse all messages that match ``md``. Yields and raises as ``get_descriptor`` does. ``options``: further MQGMO_*."""
         return _browsed(self.get_descriptor, md, options | _BROWSE | mq.MQGMO_ACCEPT_TRUNCATED_MSG, match_options)
 
     def get_beginning(self, md: bytearray, gmo: bytearray, most_bytes: int) -> tuple[bytes, bytes, int] | None:
-        """Get as ``get_descriptor``, but return up to ``most_bytes`` of data, the MQMD, and the length of the whole data."""
+        """Get as ``get_descriptor`` does, but return up to ``most_bytes`` of data, the MQMD, and the length of the whole data."""
         found = self._get_truncated(md, gmo, most_bytes)
         return None if found is None else (found[0], found[1], found[3])
 

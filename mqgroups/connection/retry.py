@@ -168,7 +168,7 @@ def retrying(
 ) -> Retrying:
     """Return a policy that retries after an ``MQIError`` with one of these reasons, and raises all other errors.
 
-    ``say`` gets the error and the coming pause in seconds. It is called before the first pause and before each much longer pause.
+    ``say`` gets the error and the coming pause in seconds, before the first pause and whenever pauses have become much longer.
     When ``until`` returns true, there are no more retries. ``q_mgr_name``: the queue manager's name, for metrics.
     """
     longest_s = 0.0

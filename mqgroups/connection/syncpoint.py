@@ -7,7 +7,7 @@ The application may put and get on its own connection, and may commit or back ou
   record is missing. If other code commits, the old record is gone, and perhaps the next start finds only the record's anchor;
 * this package neither commits nor backs out nor redoes anything on its own, except after an error. Otherwise it would commit or
   lose the application's own messages in the unit of work;
-* records are not put as segments, which would save an MQGET, because each record has to be got in any case.
+* records are not put as segments. Segments would save an MQGET, but here each record has to be got in any case.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Own:
         return messages >= 0
 
     def has_to_back_out(self, why: object, *, is_open: bool, is_others: bool) -> bool:  # noqa: ARG002 - for subclasses
-        """Return whether to call MQBACK after ``why``. ``is_open``: this owner has the unit; ``is_others``: another has it."""
+        """Return whether to call MQBACK after ``why``. ``is_open``: this owner has the unit; ``is_others``: another owner has."""
         return is_open
 
     def who_removes_records(self) -> str:

@@ -29,7 +29,7 @@ _being_made: _Identities = {}
 def connect(handle: Handle, arguments: ConnectArguments) -> tuple[int, int]:
     """Connect with MQCONNX; returns completion and reason code. Logs a warning if MQCONNX returns one.
 
-    If the connection has another TLS identity than ``arguments`` want, ends it without a commit and raises ConfigurationError.
+    If the process uses another TLS identity already, ends the connection without a commit and raises ConfigurationError.
     """
     asked = _identity(arguments)
     known = weakref.ref(handle, _forget)

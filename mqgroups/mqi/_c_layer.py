@@ -66,7 +66,7 @@ class CLayer:
         self.MQDISC: Callable[[int], tuple[int, int]] = c_module.MQDISC
 
     def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
-        """Connect with the binding's own MQCD, MQSCO and MQCSP classes, because these fit the MQ client that it was built for.
+        """Connect with the binding's MQCD, MQSCO and MQCSP classes, which fit the MQ client that the binding was built for.
 
         The binding's QueueManager object is used only to connect. It does not disconnect when it is garbage-collected, because
         MQDISC commits. It is added to ``made`` first, so that no interruption can lose its handle. After a failed try, the next
@@ -119,7 +119,7 @@ class CLayer:
                 )
 
     def _connect_options(self, arguments: ConnectArguments) -> dict[str, Any]:
-        """Return the keyword argument for MQCNO. pymqi has no class for MQCNO, so it gets only the options."""
+        """Return the keyword argument for MQCNO. pymqi has no class for MQCNO, so pymqi gets only the options."""
         options = _CONNECT_OPTIONS
         if arguments.channel is not None or arguments.ccdt_url is not None:
             # libmqm_r would try local bindings first (IBM MQ, "Connecting to a queue manager using the MQCONNX call"). ibmmq

@@ -72,7 +72,7 @@ class ConnectArguments(Settings):
 
 
 class Binding(Protocol):
-    """The MQI as the C layers of pymqi and ibmmq define it. MQCONNX and MQINQ are the same for both.
+    """The MQI as the C layers of pymqi and ibmmq define it. ``connect`` and ``inquire`` hide differences between these layers.
 
     ``md``, ``pmo``, ``gmo``, ``od`` and ``sts`` must be new objects in each call, because the C libraries write into them.
     """
@@ -103,8 +103,8 @@ class Binding(Protocol):
     def connect(self, arguments: ConnectArguments, made: list[ConnectedQueueManager]) -> tuple[int, int, int]:
         """Connect with MQCONNX. Returns (hconn, comp, reason).
 
-        If ``made`` is empty, the binding's QueueManager object for the handle is added to it before MQCONNX; otherwise it is
-        used again. Raises ConfigurationError if this binding has no field for an argument, or a secret cannot be read.
+        If ``made`` is empty, the binding's QueueManager object is added to ``made`` before MQCONNX. Otherwise the object in
+        ``made`` is used again. Raises ConfigurationError if this binding lacks a field, or a secret cannot be read.
         """
 
     def message_handle(

@@ -274,7 +274,7 @@ class Message:
 
     @property
     def _not_got_because(self) -> str:
-        """Why MQGET did not return the whole message, so that this object has no data; empty for other messages."""
+        """The reason why MQGET did not return the whole message and this object has no data; empty for other messages."""
         return ""
 
     @even_half_made

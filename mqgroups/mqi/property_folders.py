@@ -49,7 +49,7 @@ _NO_PROPERTIES: Mapping[str, PropertyValue] = MappingProxyType({})
 
 
 class Element(NamedTuple):
-    """An element with text. The name has the prefixes of folder (except ``usr``) and groups. Only known attributes are kept."""
+    """An element with text. ``name`` begins with the folder (except ``usr``) and the groups. Only known attributes are kept."""
 
     name: str
     attributes: dict[str, str]

@@ -1,10 +1,10 @@
 """Removes message properties from MQRFH2 headers in front of a message's data, and makes such headers.
 
-A folder of properties is removed from any header, as IBM MQ does for a program that asks for properties in a message handle
-(IBM MQ, "PROPCTL queue options"). A header that has no other folders is removed as a whole, and its description of the data moves
-to the descriptor or header in front of it. An application's own folders are kept. An invalid header and everything behind it are
-kept, too. The same applies to headers that are longer than ``_MOST_BYTES``, or whose names would take more memory than
-``MOST_WEIGHT``. Otherwise any sender could fill the receiver's memory.
+Property folders are removed from every header, as IBM MQ does if a program asks for properties in a message handle (IBM MQ,
+"PROPCTL queue options"). A header that has only property folders is removed as a whole, and its description of the data moves to
+the descriptor or header in front of it. An application's own folders are kept. A header that is invalid or longer than
+``_MOST_BYTES`` is kept, together with everything behind it. The same applies to a header whose names would raise the memory
+of all names above ``MOST_WEIGHT``. Otherwise any sender could fill the receiver's memory.
 
 Layout: IBM MQ, "MQRFH2". The header's numbers are in the encoding that the descriptor gives, its characters in ASCII or EBCDIC,
 its folders in UTF-8 or UTF-16. Not here: the folders (``property_folders.py``).
@@ -131,7 +131,7 @@ def without_properties(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenPrope
 
 
 def _with_context_only(md: bytes, data: bytes) -> tuple[bytes, bytes, TakenProperties] | None:
-    """Do as ``without_properties`` if the message's only header has only trace context; otherwise return ``None``.
+    """Do the same as ``without_properties`` if the only header has only trace context; otherwise return ``None``.
 
     The cache of ``_read`` does not help with such a header, because each message may have another trace context. For an uncached
     header, the general way takes ten times as long.
@@ -175,7 +175,7 @@ def packed(folder: bytes, ccsid: int, format_name: bytes) -> bytes:
 
 
 def described_by(md: bytes) -> Describes:
-    """Return the description that an MQMD gives of its data. A format name that a NUL ends is padded with blanks."""
+    """Return the description that an MQMD gives of its data. A NUL-terminated format name is padded with blanks."""
     name = md[st.MD_FORMAT].split(b"\0", 1)[0].ljust(mq.MQ_FORMAT_LENGTH)
     return Describes(st.long_at(md, st.MD_ENCODING), st.long_at(md, st.MD_CODED_CHAR_SET_ID), name)
 

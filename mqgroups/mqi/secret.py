@@ -22,7 +22,7 @@ SECRETS = ("password", "token", "key_repository_password")
 
 
 def hide_secrets(arguments: dict[str, Any]) -> None:
-    """Replace each secret among the arguments of ``connect`` by a ``Secret``, so that local variables do not show it."""
+    """Replace each secret among the arguments of ``connect`` with a ``Secret``, so that local variables do not show it."""
     arguments.update((name, Secret.of(arguments[name])) for name in SECRETS if name in arguments)
 
 

@@ -161,8 +161,8 @@ def gmo(options: int, *, match_options: int = mq.MQMO_NONE, wait_interval_ms: in
     ``match_options`` is always set, because the MQI's default matches MsgId and CorrelId, and each MQGET fills these fields with
     values of the message that it returns.
 
-    MQGMO_NO_PROPERTIES is set unless ``options`` ask for an MQRFH2. Without it, PROPCTL(COMPAT) could make the queue manager put
-    properties before the data. For example, an API exit for tracing may add properties to every message.
+    MQGMO_NO_PROPERTIES is set unless ``options`` ask for an MQRFH2. Without this option, PROPCTL(COMPAT) could make the queue
+    manager put properties before the data. For example, an API exit for tracing may add properties to every message.
     """
     if not options & mq.MQGMO_PROPERTIES_FORCE_MQRFH2:
         options |= mq.MQGMO_NO_PROPERTIES

@@ -234,7 +234,7 @@ class MessageSpans:
 
 
 def application_context() -> Context:
-    """Return the application's own context: the current context or, if this module made a span current, the context before that.
+    """Return the application's own context: the current context, or the context that was current before this module's span.
 
     The span may belong to another consumer, which was never closed, or whose loop does not contain this consumer's loop.
     """

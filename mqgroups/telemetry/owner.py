@@ -1,6 +1,6 @@
 """The telemetry of a producer or consumer: a span for each unit of work, spans below it, and metrics.
 
-    put ORDERS                  a producer's unit of work, from its first message to its commit or back out
+    put ORDERS                  a producer's unit of work, from its first message to its commit or backout
       create ORDERS             a message, with trace="message"
       commit ORDERS             the status record and MQCMIT; or ``back out ORDERS``
       recover ORDERS            from the loss of the connection until the outcome is known and the unit of work is redone
@@ -96,7 +96,7 @@ class _OpenUnit(_Open):
     Attributes:
         below: the context for spans below the unit of work's span; ``None`` if there is no span, because the tracer has failed.
         has_message_spans: whether the messages have spans of their own.
-        settling: the commit or back out; ``None`` before it begins.
+        settling: the commit or backout; ``None`` before it begins.
         linked: the ``traceparent`` that the span was linked to last; empty if the span has no link.
     """
 
@@ -107,7 +107,7 @@ class _OpenUnit(_Open):
 
 
 class _OpenGroup(NamedTuple):
-    """The group in progress: when this instance began with the group, and the outcome to record when the group ends."""
+    """The group in progress: the start time of its first unit of work in this instance, and the outcome to record at its end."""
 
     began_s: float | None = None
     outcome: str = sc.COMPLETED
@@ -248,7 +248,7 @@ class OwnerTelemetry:
 
     @property
     def context(self) -> Context | None:
-        """The context for spans below the open unit of work's span; ``None``, the application's context, if no unit is open."""
+        """The parent context for spans in a unit of work. ``None`` means the application's context, because no unit is open."""
         return self._unit.below if self._unit is not None else None
 
     def in_span(self) -> AbstractContextManager[object]:
@@ -265,19 +265,19 @@ class OwnerTelemetry:
 
     @guarded
     def settle(self, operation: str) -> None:
-        """Record that the commit or back out of a unit of work with messages begins. ``settled`` records its end."""
+        """Record the beginning of a commit or backout if the unit of work has messages. ``settled`` records the end."""
         if self._unit is not None and self._unit.settling is None:
             self._unit.settling = self._start(operation, SpanKind.CLIENT)
 
     @guarded
     def settled(self, why: BaseException | None = None) -> None:
-        """Record that the commit or back out has ended. ``why`` is the error if the commit or back out has failed."""
+        """Record that the commit or backout has ended. ``why`` is the error if the commit or backout has failed."""
         if self._unit is not None:
             settling, self._unit.settling = self._unit.settling, None
             self._finish(settling, why)
 
     def application_failed(self, error: BaseException | None) -> None:
-        """Record the error with which the application leaves a ``with`` block. The back out that follows has this reason."""
+        """Record the error with which the application leaves a ``with`` block. This error is the reason of the next backout."""
         self._failed_with = error if self.is_heard else None
 
     @guarded

@@ -37,7 +37,7 @@ def told_briefly(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def without_own_frames(error: MQGroupsError) -> MQGroupsError:
-    """Return an error to be raised again, without its frames if all of them are frames of this package."""
+    """Return the error, to be raised again. If all its frames are frames of this package, remove them first."""
     return without_frames(error) if _are_ours(error.__traceback__) else error
 
 
