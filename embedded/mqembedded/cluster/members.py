@@ -100,7 +100,7 @@ class Members:
 
     @property
     def is_fully_known(self) -> bool:
-        """Whether all members are known. Only then is it certain that an unknown name belongs to no member."""
+        """Whether all members are known. If not, an unknown name can belong to a member that has never started."""
         return len(self.heard_of()) == len(self._names)
 
     # --- choosing
@@ -141,7 +141,7 @@ class Members:
         )
 
     def _uses_local_only(self, queue_name: str) -> bool:
-        """Return whether CLWLUSEQ keeps messages here. A local instance's CLWLUSEQ has precedence over the queue manager's."""
+        """Return whether CLWLUSEQ requires the local instance. The queue's CLWLUSEQ has precedence over the queue manager's."""
         local = self._q_mgr.catalogue.get(queue_name)
         use = mq.MQCLWL_USEQ_AS_Q_MGR if local is None else local.values.get(mq.MQIA_CLWL_USEQ, mq.MQCLWL_USEQ_AS_Q_MGR)
         if use == mq.MQCLWL_USEQ_AS_Q_MGR:
