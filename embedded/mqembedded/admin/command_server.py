@@ -3,11 +3,11 @@
 The command server gets requests from its queue, and puts responses on the queue that each request names. It uses the same verbs
 as applications, in its own thread and with its own connection. It logs and drops a request that it cannot answer.
 
-``commands/`` carries out the commands, ``pcf.py`` reads and writes the messages.
+``commands/`` carries out the commands, and ``pcf.py`` reads and writes the messages.
 
 Source: IBM MQ, "Responses", "Standard responses", "The message descriptor of a PCF command message". Commands of type
 MQCFT_COMMAND_XR also get standard responses, as on Multiplatforms. On z/OS, all responses are extended (IBM MQ, "Extended
-responses"): an item for each row of the result, or a message that explains the error, and then a summary.
+responses"). They are an item for each row of the result or a message that explains the error, followed by a summary.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class CommandServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop after the current command. The command server then does not use the queue manager's store any more."""
+        """Stop after the current command. The command server then no longer uses the queue manager's store."""
         self._waiter.stop()
         if self._thread is not None:
             self._thread.join()

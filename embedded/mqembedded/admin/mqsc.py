@@ -5,8 +5,8 @@ services, channel authentication records, and other types of channels and authen
 because it must also work on IBM MQ. Any other command is an error, whose message names the line. Start-up files and the command
 ``mqembedded mqsc`` use the same syntax. ``mqsc_commands.py`` and ``commands/display.py`` carry out the commands.
 
-The syntax is that of IBM MQ, "Building command scripts". A command continues on the next line after ``+``, which drops the next
-line's leading blanks, or ``-``, which keeps them. ``*`` in the first column starts a comment. Names in quotes keep their case.
+The syntax is that of IBM MQ, "Building command scripts". ``+`` or ``-`` at the end of a line continues the command on the next
+line. ``+`` drops that line's leading blanks, ``-`` keeps them. ``*`` in column 1 begins a comment. Quoted names keep their case.
 Other names become upper case. ``;`` ends a command. END ends the text (IBM MQ, "Using MQSC commands interactively").
 """
 
@@ -125,7 +125,7 @@ def decoded(raw: bytes) -> str:
 
 
 def statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the first line's number and the text of each command, until the command END."""
+    """Yield each command before END: the number of the command's first line, and the command's text."""
     for line, statement in _all_statements(text):
         if statement.strip().upper() == "END":
             return
@@ -158,7 +158,7 @@ def _plain(text: str) -> str:
 
 
 def _split(gathered: str) -> list[str]:
-    """Return the parts of a text between semicolons outside quotes. The number of quotes after such a semicolon is even."""
+    """Split a text at each semicolon outside quotes. (An even number of quotes follows such a semicolon.)"""
     between = _plain(gathered).split("'")
     between[::-2] = [text.replace(";", "\0") for text in between[::-2]]
     return "'".join(between).split("\0")

@@ -85,7 +85,7 @@ def told(without_effect: Iterable[tuple[Command, str]]) -> str:
 
 
 def attributes_without_effect(q_mgr: QueueManager) -> str:
-    """Return a sentence that names attributes that have no effect and are not at their defaults, or "" if there are none.
+    """Return a sentence that names the attributes without effect that differ from their defaults, or "" if there are none.
 
     The base topic is left out, because it always differs from the defaults of topics.
     """
@@ -202,7 +202,7 @@ def _queue(q_mgr: QueueManager, command: Command) -> None:
 
 
 def _stays(command: Command, existing: Mapping[Any, object], given: Mapping[Any, object]) -> None:
-    """Log that a definition has no effect because the object exists. This is a warning if the object differs from the definition.
+    """Log that a definition has no effect because the object exists. If the two differ, the level is WARNING.
 
     A start-up file is read at every start, so an existing object is not an error. IBM MQ also reports it and continues.
     """

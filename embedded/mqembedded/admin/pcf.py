@@ -327,7 +327,7 @@ def _read_bytes_filter(body: bytes, order: str, identifier: int) -> tuple[Value,
 
 
 def _take(padded: bytes, length: int, error: int, identifier: int) -> bytes:
-    """Return the first ``length`` bytes. Raises PCFError if more bytes follow than a padding to a multiple of four has."""
+    """Return the first ``length`` bytes. Raises PCFError if the rest is too long to be padding to a multiple of four."""
     if not 0 <= length <= len(padded) or len(padded) - length > 3:
         raise PCFError(error, identifier)
     return padded[:length]
@@ -339,7 +339,7 @@ def _check_operator(operator: int, known: frozenset[int], error: int, identifier
 
 
 def _check_ccsid(ccsid: int, identifier: int) -> None:
-    """Raise PCFError if the bytes of names differ from ASCII in this character set, as in EBCDIC and UTF-16."""
+    """Raise PCFError for a character set, such as EBCDIC or UTF-16, whose bytes for names differ from ASCII."""
     if ccsid < mq.MQCCSI_DEFAULT or ccsid in _OTHER_CCSIDS:
         raise PCFError(pcf.MQRCCF_CCSID_ERROR, identifier)
 

@@ -2,7 +2,7 @@
 
 Source: IBM MQ, "System and default objects", and the queues, topics and authorities of the file 10-dev.mqsc of
 ibm-messaging/mq-container. Channels and authentication information are in ``objects/others.py``. ``objects/kinds.py`` has
-DEADQ's default. The queues for events, statistics and accounting data exist, but always stay empty.
+the default of DEADQ. The queues for events, statistics and accounting data exist, but always stay empty.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ _GMO_LENGTH = STRUCTURE_LENGTHS["MQGMO"][4]
 def manage(
     q_mgr: QueueManager, connection: Connection, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
 ) -> Answer:
-    """Carry out MQCB. Even after a failure, the answer has the object handle, and whether this handle now has a callback."""
+    """Carry out MQCB. Even after a failure, the answer has the object handle, and whether a callback is registered for it."""
     reason = mq.MQRC_NONE
     with q_mgr.lock:
         callbacks = Consumption.of(connection).callbacks

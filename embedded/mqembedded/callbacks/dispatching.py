@@ -1,7 +1,7 @@
 """The verb CALLBACK: the next callback of a connection, with its message or event.
 
 A thread of the C library sends CALLBACK, and calls the program's function. This module decides everything except functions and
-threads. It gets messages as MQGET does, for one consumer after another. After a message, its consumer is last in line.
+threads. It gets messages as MQGET does, for one consumer after another. A consumer that has got a message is then last in line.
 
 Sources: IBM MQ, "MQCB", "CallType", "State", "DataLength". Unverified: the effect of a consumer's wait options; a message that is
 too long stays on the queue and is delivered again and again (MQRC_TRUNCATED_MSG_FAILED).
@@ -103,7 +103,7 @@ def next_callback(q_mgr: QueueManager, connection: Connection, asked: int) -> An
 
 @dataclass(frozen=True, slots=True)
 class _Next:
-    """A callback that is due. ``answer`` builds the answer, without the lock. ``give_back`` undoes the get instead."""
+    """A callback that is due. Call ``answer`` without the lock to build the answer, or ``give_back`` to undo the get."""
 
     answer: Callable[[], Answer]
     give_back: Callable[[], None] = lambda: None
@@ -210,7 +210,7 @@ def _is_due(callback: Callback, interval_ms: int) -> bool:
 def _deliver(
     q_mgr: QueueManager, consumption: Consumption, callback: Callback, call: Get, found: tuple[list[Message], Answer]
 ) -> Answer:
-    """Write a removal outside syncpoint to the disk, and return the answer with the callback and its message."""
+    """If the message was got outside syncpoint, write its removal to the disk. Return the answer with callback and message."""
     try:
         comp, reason, (md, gmo, length, data) = call.finish(found)
     except Failed as failed:

@@ -43,7 +43,7 @@ _NEEDED = {
 
 
 def check_context(connection: Connection, handle: Handle, pmo: PutMessageOptions, *, put1: bool) -> None:
-    """Raise Failed if the handle was not opened with the option for this context. MQPUT1 always opens with this option."""
+    """Raise Failed if the handle was not opened with the option for this context. MQPUT1 opens its handle with this option."""
     option = pmo.options & (PASSES | SETS)
     if not option:
         return

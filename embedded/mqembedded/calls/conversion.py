@@ -128,7 +128,7 @@ def _convert_folders(raw: bytes, read: str, write: str, utf_16: bool) -> bytes:
 
 
 def converted_message(md: bytes, data: bytes, asked: tuple[int, int], buffer_length: int) -> tuple[bytes, bytes, int]:
-    """Return MQMD and data in the requested Encoding and CCSID, or unchanged after an error, and a reason code."""
+    """Return MQMD, data and a reason code. MQMD and data are in the requested form, or unchanged after an error."""
     encoding, ccsid = describes_data(md)
     target = Form(CCSID if asked[1] in (mq.MQCCSI_Q_MGR, mq.MQCCSI_APPL) else asked[1], asked[0])
     converted = convert(data, md[32:40], Form(ccsid, encoding), target)
@@ -139,7 +139,7 @@ def converted_message(md: bytes, data: bytes, asked: tuple[int, int], buffer_len
 
 
 def alike(parts: list[Message]) -> tuple[list[Message], int]:
-    """Return the leading segments that can be joined, and the reason code for the first other segment, or MQRC_NONE."""
+    """Return the first segments that can be joined, and the reason code if the next segment cannot be joined, or MQRC_NONE."""
     if len(parts) == 1:
         return parts, mq.MQRC_NONE
     first = describes_data(parts[0].md)

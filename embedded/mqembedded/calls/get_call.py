@@ -86,7 +86,7 @@ class Get:
         self.match = self._match()
 
     def _check(self) -> None:
-        """Raise Failed if MQGET refuses the call, whatever messages there are."""
+        """Raise Failed if MQGET refuses the call regardless of the messages on the queue."""
         options, handle, zos = self.options, self.handle, self.q_mgr.platform is Platform.ZOS
         # Options that use the browse cursor ignore the sequence number.
         by_number = self.gmo.match_options & mq.MQMO_MATCH_MSG_SEQ_NUMBER and not options & UNDER_CURSOR
@@ -179,7 +179,7 @@ class Get:
         )
 
     def attempt(self) -> Found | None:
-        """Look once for a message; return the messages and the answer, or None if there is none. The caller holds the lock."""
+        """Look once for a message, and return it (or its segments) with the answer, or None. The caller holds the lock."""
         self.q_mgr.fail_if_quiescing(self.connection, self.options & mq.MQGMO_FAIL_IF_QUIESCING)
         if self.queue.deleted:
             raise Failed(mq.MQRC_Q_DELETED)
@@ -204,7 +204,7 @@ class Get:
         return parts, answer
 
     def finish(self, found: Found) -> Answer:
-        """Write a removal outside syncpoint to the disk, and return the answer. The caller does not hold the lock."""
+        """Write to the disk what was removed outside syncpoint, and return the answer. The caller does not hold the lock."""
         parts, answer = found
         if not self._removed_for_good(parts, answer):
             return answer
@@ -288,7 +288,7 @@ class Get:
         return message.locked_by is None or message.locked_by is self.handle
 
     def _retrievable(self, message: Message) -> list[Message] | None:
-        """Return the message, or its logical message with MQGMO_COMPLETE_MSG; None if it is locked or needs a missing segment."""
+        """Return the message (all segments with MQGMO_COMPLETE_MSG), or None if it is locked or needs a missing segment."""
         if not self._may_see(message):
             return None
         if not self.options & WHOLE_LOGICAL_MESSAGE:
@@ -318,7 +318,7 @@ class Get:
     # --- what returning a message involves
 
     def _deliver(self, parts: list[Message], unlike: int) -> Answer:
-        """Build the answer from a message or its segments. ``unlike`` is the reason code if more cannot be joined, else 0."""
+        """Build the answer from a message or its segments. ``unlike`` is the reason code if segments are left out, else 0."""
         handle, first = self.handle, parts[0]
         in_unit_of_work = self._in_unit_of_work(first)
         warning = mq.MQRC_NONE if self.browses else self._leaves(first, in_unit_of_work)

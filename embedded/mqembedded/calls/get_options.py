@@ -69,7 +69,7 @@ def check_get(
     has_number: bool,
     has_index: bool,
 ) -> None:
-    """Raise Failed for options that MQGET refuses, whatever messages there are. Combinations without an error are cached.
+    """Raise Failed for options that MQGET refuses regardless of the messages. Combinations without an error are cached.
 
     Args:
         options: the Options field of MQGMO.

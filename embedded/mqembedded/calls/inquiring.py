@@ -58,7 +58,7 @@ _OF_CLUSTER_QUEUES = (
 
 
 def _lengths(attributes: tuple[Attribute, ...], others: Iterable[int]) -> dict[int, int]:
-    """Return the length of each selector's value (0 for an integer), including the alteration date and time."""
+    """Return the length of each selector's value (0 for an integer). The alteration date and time are included."""
     dates = (mq.MQCA_ALTERATION_DATE, mq.MQCA_ALTERATION_TIME)
     return {
         **{selector: character_length(selector) for selector in (*others, *dates)},

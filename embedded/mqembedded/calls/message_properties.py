@@ -55,7 +55,7 @@ _VALIDATION = frozenset({mq.MQCMHO_DEFAULT_VALIDATION, mq.MQCMHO_VALIDATE, mq.MQ
 
 
 def _options(raw: bytes, struc_id: bytes, name: str, reason: int) -> int:
-    """Return the Options field of a structure; raise Failed with ``reason`` if the bytes are not a structure ``name``."""
+    """Return the Options field of a structure; raise Failed with ``reason`` if the bytes are not such a structure."""
     try:
         version_of(raw, struc_id, name)
     except StructureError as error:
@@ -243,7 +243,7 @@ def _answer(
 def delete_property(
     _q_mgr: QueueManager, connection: Connection, hmsg: int, dmpo: bytes, raw_name: bytes, name_ccsid: int
 ) -> Answer:
-    """Carry out MQDLTMP (IBM MQ, "MQDLTMP"). A missing property gives a warning, a cursor without a property an error."""
+    """Carry out MQDLTMP (IBM MQ, "MQDLTMP"). A missing property causes a warning. A cursor without a property causes an error."""
     handle = connection.message_handle(hmsg)
     options = _options(dmpo, b"DMPO", "MQDMPO", mq.MQRC_DMPO_ERROR)
     if options not in (mq.MQDMPO_DEL_FIRST, mq.MQDMPO_DEL_PROP_UNDER_CURSOR):

@@ -81,7 +81,7 @@ def open_object(q_mgr: QueueManager, connection: Connection, od_raw: bytes, opti
 
 
 def open_described(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> Answer:
-    """Carry out MQOPEN with an MQOD that has been read."""
+    """Carry out MQOPEN with an MQOD that ``descriptor`` has read."""
     check_open_options(options)
     q_mgr.fail_if_quiescing(connection, options & mq.MQOO_FAIL_IF_QUIESCING)
     with q_mgr.lock:
@@ -148,7 +148,7 @@ def _answered_queue(q_mgr: QueueManager, od: ObjectDescriptor, handle: Handle, q
 
 
 def open_queue(q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int) -> tuple[Handle, Queue]:
-    """Open the queue that an MQOD names; return the handle, which the caller stores, and the queue that counts the handle."""
+    """Open the queue that an MQOD names. Return the handle (the caller stores it) and the queue whose open counts include it."""
     route = q_mgr.cluster.route(od.object_name, od.object_q_mgr_name, options)
     if route is not None:
         return _open_route(q_mgr, od, options, route), route.counted_on

@@ -119,7 +119,7 @@ def options_of_put1(put_options: int) -> int:
 def check_dynamic(
     q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, queue: Queue
 ) -> None:
-    """Delete a new dynamic queue and raise Failed if its own name is checked and the user has no authority for this name."""
+    """If a dynamic queue's name is checked, and the user has no authority for it, delete this new queue and raise Failed."""
     if q_mgr.platform is Platform.ZOS or q_mgr.readings[DYNAMIC_NAME_IS_CHECKED]:
         try:
             q_mgr.require(asking_user(q_mgr, connection, od, options), "QUEUE", queue.name, needed_to_open(options))

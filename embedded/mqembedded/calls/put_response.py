@@ -67,7 +67,7 @@ def put_without_telling(
         name: the queue's name as given to MQOPEN or MQPUT1.
         md_raw: the MQMD as it was sent.
         pmo: the MQPMO as it was sent.
-        before: the reply fields in front of the MQMD: none for MQPUT, the MQOD as it was sent for MQPUT1.
+        before: the reply fields in front of the MQMD. MQPUT has none. MQPUT1 has the MQOD as it was sent.
         put: a function that makes the put, and returns a synchronous put's answer, with MQMD and MQPMO last.
     """
     md = MessageDescriptor(md_raw)
@@ -123,7 +123,7 @@ def _doom(
 
 
 def identifiers(q_mgr: QueueManager, connection: Connection) -> Answer:
-    """Carry out IDENTIFIERS: return a block of identifiers for a client's messages, and their context fields."""
+    """Carry out IDENTIFIERS: return a block of identifiers and the context fields for a client's messages."""
     first, at, count = q_mgr.identifiers.block()
     md = MessageDescriptor(_MD)
     q_mgr.default_identity_context(connection, md)

@@ -7,8 +7,8 @@ be lost if the channel breaks.
 If a queue is full or inhibited, the channel retries the put (MRRTY, MRTMR). If the put still fails, or the queue does not exist,
 the message goes to the dead-letter queue with an MQDLH, or is discarded if its Report has MQRO_DISCARD_MSG. The receiving end
 also makes an exception report if the message asks for it. Without a dead-letter queue, the receiving end refuses the batch, and
-the channel cannot continue. If the queue's instance here is put inhibited or gone, a message that arrives goes to another
-instance, except if there is none or MQOPEN has bound the message. So a group can be split in spite of MQOO_BIND_ON_GROUP.
+the channel cannot continue. If this queue manager's instance of a cluster queue is put inhibited or gone, a message goes to
+another instance if there is one and MQOPEN has not bound the message. So a group can be split in spite of MQOO_BIND_ON_GROUP.
 
 Source: IBM MQ, "What happens when a message cannot be delivered?", "Dead-letter queues", "MQOPEN and clusters" (its note),
 "Example of a cluster with more than one instance of a queue", "Channel message sequence numbering", "Nonpersistent message speed
@@ -88,7 +88,7 @@ class Receiver:
         return self._q_mgr.store.channel(command["channel"], command["sender"])
 
     def _receive(self, batch: Iterable[Transmitted], state: ChannelState) -> None:
-        """Deliver a batch. After Failed or sqlite3.Error, no message of the unit of work has been delivered."""
+        """Deliver a batch. If this raises Failed or sqlite3.Error, no message of the unit of work has been delivered."""
         held: list[Message] = []
         fast = self._cluster.settings.npmspeed == "FAST"
         try:
@@ -125,7 +125,7 @@ class Receiver:
                 message.queue.make_available((message,))
 
     def _delivered(self, item: Transmitted) -> list[Message]:
-        """Make the message that arrives and its reports, count them on their queues, and return them. Raises Failed."""
+        """Return an arriving message and its reports, after counting them on their queues. Raises Failed."""
         settings = self._cluster.settings
         for attempt in range(settings.mrrty + 1):
             try:
@@ -180,7 +180,7 @@ class Receiver:
         return [placed(self._q_mgr, target, md, item.data, item.properties, bound=item.bound)]
 
     def _undelivered(self, item: Transmitted, reason: int) -> list[Message]:
-        """Return the dead-letter queue's message (if not discarded) and the exception report (if requested). Raises Failed."""
+        """Return the message for the dead-letter queue, unless discarded, and the report, if requested. Raises Failed."""
         about = MessageDescriptor(item.md.pack(2))
         made = reports.report_on_exception(self._q_mgr, about, item.data, item.properties, reason)
         if about.report & mq.MQRO_DISCARD_MSG:

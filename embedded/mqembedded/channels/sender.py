@@ -3,10 +3,10 @@
 The channel sends messages in batches. Before the channel sends a batch, it stores the batch's number and messages. From then
 until the answer, the batch is in doubt. The receiving end stores the number of the last batch that it has committed. When the two
 ends connect again after a failure of either end, this number shows whether the batch in doubt was received. If so, its messages
-are deleted here. If not, they become available and are sent again. So persistent messages arrive exactly once.
+are deleted here. If not, they become available and are sent again. In this way, persistent messages arrive exactly once.
 
 A channel is INACTIVE without a connection and RUNNING with a connection. It is RETRYING while the partner cannot be reached or
-refuses a batch, and STOPPED after ``stop`` until ``start``. While it is RETRYING or STOPPED, messages without a fixed binding go
+refuses a batch, and STOPPED from ``stop`` until ``start``. While it is RETRYING or STOPPED, messages without a fixed binding go
 to another instance of their queue, and all other messages wait here. A batch in doubt always waits.
 
 Tests can slow down a channel, shuffle the messages that it sends, and cut its connection while a batch is in doubt.
@@ -97,7 +97,7 @@ class _Link:
         return answer
 
     def is_alive(self) -> bool:
-        """Return whether the connection is still open. As with batch heartbeats, this is checked before a batch is in doubt."""
+        """Return whether the connection is open. Like a batch heartbeat, this call comes before a batch is in doubt."""
         try:
             return bool(self.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
         except BlockingIOError:
@@ -337,7 +337,7 @@ class SenderChannel:
         raise ChannelError("cut deliberately, with a batch in doubt")
 
     def _resolve(self, *, received: bool, last: int) -> None:
-        """Resolve the batch in doubt. The partner has answered whether it was received, and which was the ``last`` batch."""
+        """Resolve the batch in doubt. The partner has answered whether it received this batch, and its ``last`` batch."""
         state = ChannelState(self.name, self.partner, last)
         if state != self._state:
             self._note(state, self._in_doubt if received else ())

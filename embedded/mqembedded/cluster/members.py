@@ -1,8 +1,8 @@
 """The members of the cluster as this queue manager sees them: their queues, the channels to them, and the choice of an instance.
 
 A queue manager is in one cluster only. It has a channel to each other member. Each channel has its own transmission queue, as
-with DEFCLXQ(CHANNEL). Any other transmission queue has a sender channel if its TRIGDATA names the channel. Channel ``QM1.QM2``
-leads from QM1 to QM2. Callers hold the queue manager's lock. ``workload.py`` has the algorithm, ``routing.py`` resolves names.
+with DEFCLXQ(CHANNEL). Any other transmission queue of QM1 has a sender channel to QM2 if its TRIGDATA is ``QM1.QM2``.
+Callers hold the queue manager's lock. ``workload.py`` has the algorithm, ``routing.py`` resolves names.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Members:
         return None if channel is None else Way(q_mgr_name, channel.queue, self)
 
     def channel_name(self, member: str) -> str:
-        """Return the name that all channels to a member have, which is the name of its cluster-receiver channel."""
+        """Return the name of all cluster channels to a member, which is the name of its cluster-receiver channel."""
         return f"{self.cluster_name}.{member}"
 
     def instances(self, queue_name: str) -> list[Instance]:
@@ -100,7 +100,7 @@ class Members:
 
     @property
     def is_fully_known(self) -> bool:
-        """Whether all members are known. Only then is it certain that an unknown name belongs to no member."""
+        """Whether all members are known. If not, an unknown name can belong to a member that has never started."""
         return len(self.heard_of()) == len(self._names)
 
     # --- choosing
@@ -141,7 +141,7 @@ class Members:
         )
 
     def _uses_local_only(self, queue_name: str) -> bool:
-        """Return whether CLWLUSEQ keeps messages here. A local instance's CLWLUSEQ has precedence over the queue manager's."""
+        """Return whether CLWLUSEQ requires the local instance. The queue's CLWLUSEQ has precedence over the queue manager's."""
         local = self._q_mgr.catalogue.get(queue_name)
         use = mq.MQCLWL_USEQ_AS_Q_MGR if local is None else local.values.get(mq.MQIA_CLWL_USEQ, mq.MQCLWL_USEQ_AS_Q_MGR)
         if use == mq.MQCLWL_USEQ_AS_Q_MGR:

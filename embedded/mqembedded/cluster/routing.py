@@ -61,7 +61,7 @@ def _base_route(
     options: int,
     alias: Definition | None,
 ) -> Route | None:
-    """Return the route to ``found``: a local queue, or a name from an MQOD or an alias that is unknown here."""
+    """Return the route to ``found``: a local queue, or a name that no local queue has (from an MQOD or an alias)."""
     local = found if isinstance(found, Queue) else None
     name = local.name if local is not None else str(found)
     if q_mgr_name or (local is not None and local.values[mq.MQCA_CLUSTER_NAME] != members.cluster_name):

@@ -25,8 +25,8 @@ _PREFERENCE = {
 class Destination:
     """An instance that the algorithm can choose.
 
-    ``status`` is the status of the channel to its queue manager, or RUNNING for the local instance. This queue manager numbers
-    its choices. ``last_chosen`` is the number of the last choice that took this instance, or 0.
+    ``status`` is the status of the channel to the instance's queue manager, or RUNNING for the local instance. ``last_chosen``
+    is the number of the last choice that took this instance, or 0. This queue manager numbers all its choices.
     """
 
     q_mgr_name: str

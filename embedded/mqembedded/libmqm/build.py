@@ -78,7 +78,7 @@ def build(target: Path | None = None, *, extra_flags: Sequence[str] = ()) -> Pat
 
     Args:
         target: the directory to put the library in; by default the wheel's library is used, or a directory of the cache
-            (``mqembedded/cache.py``) that is named after the content of all sources, the compiler and its flags.
+            (``mqembedded/cache.py``) whose name contains a digest of all sources, the compiler and its flags.
         extra_flags: more compiler flags, for example for a sanitizer.
 
     Raises:

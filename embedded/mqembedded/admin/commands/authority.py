@@ -1,8 +1,8 @@
 """Commands for authority records and channel authentication records. The channel records are stored but not enforced.
 
 Source: IBM MQ, "Set Authority Record", "Delete Authority Record", "Inquire Authority Records", "DISPLAY AUTHREC", "Set Channel
-Authentication Record". Of MQIACF_AUTH_OPTIONS, an inquiry uses only the choice of names: it returns the records with exactly the
-given profile name, or, with MQAUTHOPT_NAME_ALL_MATCHING, all records whose profile matches the object of this name.
+Authentication Record". MQAUTHOPT_NAME_ALL_MATCHING makes an inquiry return all records whose profile matches the object of the
+given name. Otherwise it returns the records whose profile name is this name. Other MQIACF_AUTH_OPTIONS have no effect.
 """
 
 from __future__ import annotations

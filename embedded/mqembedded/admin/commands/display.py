@@ -4,7 +4,7 @@ Each DISPLAY becomes a request, which the function of a PCF command carries out.
 ``runmqsc``: attributes are in two columns, but a long attribute has its own line. The message numbers are IBM MQ's. The sentences
 are not IBM's.
 
-Source: IBM MQ, "DISPLAY QUEUE" and the pages of other kinds, "DISPLAY QSTATUS", "Filtering". Unverified: the order of the
+Source: IBM MQ, "DISPLAY QUEUE" and the pages for other objects, "DISPLAY QSTATUS", "Filtering". Unverified: the order of the
 attributes, and that UNCOM is YES or NO.
 """
 
@@ -382,7 +382,7 @@ _ONE_TYPE = {"QCLUSTER": mq.MQQT_CLUSTER, **{name: number for number, name in TY
 
 
 def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
-    """Carry out a DISPLAY, and return a text for each object. Raises MQSCError, or Failed if the user can see none of them."""
+    """Carry out a DISPLAY, and return a text for each object. Raises MQSCError, or Failed if the user can see no object."""
     if command.kind in _NONE_HERE:
         what = _NONE_HERE[command.kind]
         raise MQSCError(f"AMQ8147E: DISPLAY {command.kind}({command.name}): the embedded queue manager has no {what}")
@@ -449,7 +449,7 @@ def _filter(command: Command, by_keyword: Mapping[str, Attribute], where: str) -
 
 
 def _value(command: Command, attribute: Attribute, text: str) -> int:
-    """Return the value of an attribute from a keyword or from digits. Raises MQSCError."""
+    """Convert a keyword, or a number in digits, to the attribute's value. Raises MQSCError."""
     if text in attribute.keywords:
         return attribute.keywords[text]
     digits = text.removeprefix("-")

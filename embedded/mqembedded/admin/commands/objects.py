@@ -255,7 +255,7 @@ def _channel_type(request: Request, *more: int) -> None:
 
 
 def _chosen(q_mgr: QueueManager, request: Request, kind: Kind, identifier: int) -> Iterator[tuple[str, ObjectValues]]:
-    """Yield the name and the attributes of each object that the request's name, which can be generic, matches."""
+    """Yield name and attributes of each object that matches the name in the request. That name can be generic."""
     generic = request.text(identifier, mq.MQ_OBJECT_NAME_LENGTH)
     check_generic(generic)
     for name, found in sorted(q_mgr.catalogue.objects.of(kind).items()):

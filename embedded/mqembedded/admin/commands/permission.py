@@ -1,9 +1,9 @@
 """The authorities that commands need.
 
-A command's user is UserIdentifier of the command message (IBM MQ, "Authority checking for PCF commands"). Every command needs DSP
-for the queue manager. An inquiry leaves out the objects that the user is not allowed to see. A command that creates an object
-needs CRT for the queue manager. A command that replaces an object needs CHG for the object. LIKE and copying need DSP for the
-object that is copied (from memory of the notes in the topics below). Unverified: the user who creates an object gets all
+The user of a command is the UserIdentifier of the command message (IBM MQ, "Authority checking for PCF commands"). Every command
+needs DSP for the queue manager. An inquiry leaves out the objects that the user is not allowed to see. Creating an object needs
+CRT for the queue manager. Replacing an object needs CHG for the object. Copying an object, or naming it in LIKE, needs DSP for
+the object. (This last rule is from memory of the notes in the topics below.) Unverified: the user who creates an object gets all
 authorities for it; commands for subscriptions and channel authentication records need CHG for the queue manager; an inquiry ends
 with 2035 if the user is not allowed to see any of the objects.
 
@@ -34,7 +34,7 @@ _OF_Q_MGR = frozenset({"CLUSTER", "SUB", "CHLAUTH", "AUTHREC", "SECURITY", "CONN
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """An object type, with the PCF parameters for an object's name and for the name to copy from, and a test for existence."""
+    """An object type, the PCF parameters for an object's name and for the object to copy, and a test whether an object exists."""
 
     object_type: str
     name: int
@@ -131,7 +131,7 @@ _DISPLAYS: Mapping[str, tuple[str, int]] = {
 
 
 def check(q_mgr: QueueManager, command: int, request: Request) -> Created | None:
-    """Check the authority for a PCF command (MQRC_NOT_AUTHORIZED); return the object that the command will create, or None."""
+    """Return the object that a PCF command will create, or None; raise Failed (MQRC_NOT_AUTHORIZED) if authority is missing."""
     user = request.user
     q_mgr.require(user, "QMGR", "", _DSP)
     if command in _CHANGES_Q_MGR:
@@ -186,7 +186,7 @@ def _text(request: Request, identifier: int) -> str:
 
 
 def check_mqsc(q_mgr: QueueManager, user: str, command: Command) -> Created | None:
-    """Check the authority for an MQSC command (MQRC_NOT_AUTHORIZED); return the object that the command will create, or None."""
+    """Return the object that an MQSC command will create, or None; raise Failed (MQRC_NOT_AUTHORIZED) if authority is missing."""
     if command.verb in ("DISPLAY", "PING"):
         return None
     if command.kind == "QMGR" or command.kind in _OF_Q_MGR:

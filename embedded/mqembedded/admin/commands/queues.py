@@ -108,7 +108,7 @@ def clear(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def inquire(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """Carry out MQCMD_INQUIRE_Q. The responses also have the attribute that a filter names."""
+    """Carry out MQCMD_INQUIRE_Q. If there is a filter, the responses also have its attribute."""
     if request.parameters.get(mq.MQIA_Q_TYPE, _ANY_TYPE).value == mq.MQQT_CLUSTER:
         return clusters.inquire_queues(q_mgr, request)
     wanted = request.selectors(cf.MQIACF_Q_ATTRS)

@@ -1,6 +1,6 @@
 """Functions that PCF commands share: they check parameters, choose objects, and build responses.
 
-A ``Shape`` describes the parameters that a command takes. A ``Request`` has the parameters of a command message after the check.
+A ``Shape`` describes the parameters that a command takes. A ``Request`` has the checked parameters of a command message.
 Required parameters come first and in a fixed order, as on Multiplatforms (IBM MQ, "How the definitions are shown").
 """
 
@@ -89,7 +89,7 @@ def settable(attributes: Iterable[Attribute]) -> tuple[Slot, ...]:
 
 
 def carried(attributes: Iterable[Attribute], values: Mapping[int, Any]) -> dict[int, Any]:
-    """Return attribute values in their PCF form, in which a value of several words is a list of numbers."""
+    """Return attribute values in their PCF form, in which a value that consists of several keywords is a list of numbers."""
     lists = (each for each in attributes if each.many and each.selector in values)
     return {**values, **{each.selector: each.numbers(values[each.selector]) for each in lists}}
 
@@ -153,7 +153,7 @@ class Request:
     def integer(
         self, identifier: int, allowed: Iterable[int], default: int = 0, reason: int = cf.MQRCCF_PARM_VALUE_ERROR
     ) -> int:
-        """Return a number parameter, or ``default`` if it is missing; raise PCFError with ``reason`` if not in ``allowed``."""
+        """Return a number parameter, or ``default`` if it is missing; raise PCFError with ``reason`` if it is not ``allowed``."""
         parameter = self.parameters.get(identifier)
         if parameter is None:
             return default

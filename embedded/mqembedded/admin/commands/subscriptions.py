@@ -1,7 +1,7 @@
 """Commands for subscriptions and their status.
 
 Source: IBM MQ, "Change, Copy, and Create Subscription", "Delete Subscription", "Inquire Subscription", "Inquire Subscription
-Status". Commands use a subscription's name or identifier. Unverified: 2428 if there is no such subscription.
+Status". A command gives a subscription's name or identifier. Unverified: the command fails with 2428 if no subscription has it.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _rows(
 
 
 def _chosen(q_mgr: QueueManager, request: Request, *, generic: bool = True) -> list[Subscription]:
-    """Return the subscriptions with the request's identifier or (perhaps generic) name; raise PCFError if there are none."""
+    """Return the subscriptions with the identifier or (perhaps generic) name in the request; raise PCFError if there are none."""
     subscriptions = q_mgr.parts.get(Subscriptions)
     sub_id = request.parameters.get(cf.MQBACF_SUB_ID)
     if sub_id is None and cf.MQCACF_SUB_NAME not in request.parameters:

@@ -1,7 +1,7 @@
 """Commands for topic objects, and for the status of topics.
 
 Source: IBM MQ, "Change, Copy, and Create Topic", "Delete Topic", "Inquire Topic", "Inquire Topic Names", "Inquire Topic
-Status", "Clear Topic String". The status of topics is for a single topic string. Unverified: 3308 if the string is unknown.
+Status", "Clear Topic String". A status inquiry is for one topic string. Unverified: it fails with 3308 if the string is unknown.
 """
 
 from __future__ import annotations
