@@ -1,4 +1,4 @@
-"""The command ``mqgroups adopt``: corrects status records that were moved here from another queue manager, for the next start."""
+"""The command ``mqgroups adopt``: corrects status records from another queue manager, so that the next start accepts them."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def check(
 def _contradictions(
     q_mgr: QueueManager, report: Report, status: SeenOwner, queue: str | None, accept: Sequence[str]
 ) -> Sequence[Finding]:
-    """Return the findings because of which a start of this producer could put messages twice; empty if there are none."""
+    """Return the findings that show why a start of this producer could put messages twice; empty if it cannot."""
     if queue is None or status.role != "put" or status.state in AT_WORK:
         return ()
     own = status.status_queue
@@ -130,7 +130,7 @@ def _tell_unseen(report: Report, queue: str, why: str) -> None:
 
 
 def _show(report: Report, status: SeenOwner, contradictions: Sequence[Finding], *, is_compared: bool) -> None:
-    """Report the state of an owner, and the contradictions because of which the owner must not start."""
+    """Report the state of an owner, and the contradictions that show why the owner must not start."""
     if contradictions:
         report.found(ExitCode.FAILED)
     if status.state in AT_WORK:

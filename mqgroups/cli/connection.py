@@ -31,7 +31,7 @@ _ONLY_WITH = {"password": ["user"], "key_repository_password": ["key_repository"
 
 
 class _SharedOption(click.Option):
-    """An option that all connecting commands have. Their help shows only the first; ``--help-connection`` shows all."""
+    """An option that all connecting commands have. A command's help shows only the first; ``--help-connection`` shows all."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         if ctx.command is explained:
@@ -48,7 +48,7 @@ class _ConnectionOption(_SharedOption):
     """
 
     def __init__(self, flags: Sequence[str], *, variable: str, secret: str = "", **more: Any) -> None:
-        """Make an option. ``variable``: the environment variable that has its value, or for --NAME-env, the secret."""
+        """Make an option. ``variable``: the environment variable that has the option's value, or the secret for --NAME-env."""
         self.variable, self._secret = variable, secret
         super().__init__(flags, envvar=None if secret else variable, show_envvar=not secret, **more)
 

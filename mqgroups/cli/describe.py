@@ -108,7 +108,7 @@ def _print(report: Report, card: dict[str, Any]) -> None:
 
 
 def group_card(row: Judgement, at: datetime) -> dict[str, Any]:
-    """Return the texts that are shown of a group. ``at``: when the group was seen."""
+    """Return the texts of a group's card. ``at``: when the group was seen."""
     group, cause, owners = row.group, row.cause, row.owners
     parts = bar(group, cause, owners)
     put_by = [each.name for each in owners if each.role == "put"] or list(group.put_by)
@@ -134,7 +134,7 @@ def group_card(row: Judgement, at: datetime) -> dict[str, Any]:
 
 
 def owner_card(owner: SeenOwner, owners: Sequence[SeenOwner], at: datetime, *, all_seen: bool) -> dict[str, Any]:
-    """Return the texts that are shown of an owner. ``owners``: all owners seen. ``all_seen``: whether no other owners exist."""
+    """Return the texts of an owner's card. ``owners``: all owners seen. ``all_seen``: whether no other owners exist."""
     texts = {column.header: printable(column.text(owner)) for column in owner_listing(at).columns}
     committed, ago = texts.pop("committed"), texts.pop("ago")
     texts = {"committed": committed and f"message {committed}, {ago} ago", **texts}

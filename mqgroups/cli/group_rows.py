@@ -65,7 +65,7 @@ def _place(place: MessagePlace) -> str:
 
 
 def _last(group: GroupInspection) -> str:
-    """Return the number of the last message on the queue. If the group's last message is another one, add its number."""
+    """Return the number of the last message on the queue. If the group is known to have a later one, add the later number."""
     behind = f" of {group.last}" if group.last and group.last != group.last_msg_seq_number else ""
     return _before(group.end) + behind
 

@@ -144,7 +144,7 @@ def browsed(q_mgr: QueueManager, queue: str) -> GroupList:
 
 
 def _the_id(q_mgr: QueueManager, queue: str, some_id: str) -> bytes:
-    """Return the only GroupId on the queue that begins or ends with ``some_id``, which is digits or text."""
+    """Return the only GroupId on the queue that begins or ends with ``some_id``: hexadecimal digits or text."""
     if len(some_id) == _WHOLE_ID and not some_id.lower().strip("0123456789abcdef"):
         return bytes.fromhex(some_id)
     with browsed(q_mgr, queue) as found:

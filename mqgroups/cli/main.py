@@ -22,7 +22,7 @@ from mqgroups.cli.exit_codes import ExitCode
 class _Main(Commands):
     """The command ``mqgroups``. If Ctrl-C or an unusable file ends it, it prints one sentence instead of a traceback.
 
-    It imports the module of a command only when the command is used. Importing all modules takes twice as long as one.
+    It imports the module of a command only when the command is used. Importing all modules takes twice as long as importing one.
     """
 
     # The commands by their users. Each command is in a module with its name.

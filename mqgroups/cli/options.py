@@ -124,7 +124,7 @@ status_queues_option = click.option(
 
 
 def states_told(states: Iterable[Any]) -> Callable[[click.Command], click.Command]:
-    """Return a decorator that replaces STATES in a command's help by a list of the states and their meanings."""
+    """Return a decorator that replaces STATES in a command's help with a list of the states and their meanings."""
 
     def told(command: click.Command) -> click.Command:
         lines = [line for each in states for line in _state_lines(each.value, each.means)]

@@ -84,7 +84,7 @@ class Report:
         return len(shown) + more
 
     def beginning(self, listing: Listing[Row], rows: Sequence[Row], most_lines: int, command: str) -> None:
-        """Print a table with at most ``most_lines``. If a row or column is omitted, the last line has the ``command`` for all."""
+        """Print a table of at most ``most_lines``. If anything is omitted, the last line has the ``command`` that shows all."""
         lines, left_out = table_lines(listing, rows[:most_lines])
         if left_out or max(len(lines), len(rows)) > most_lines:
             lines[most_lines - 1 :] = [f"and more: {command}"]

@@ -1,4 +1,4 @@
-"""The commands ``mqgroups salvage``: repairs after a status record was lost or damaged while its group's messages still exist.
+"""The commands ``mqgroups salvage``: repairs for a lost or damaged status record whose group still has messages.
 
 Both commands print what they would do, and do it only with --apply. Use ``mqgroups groups`` to see the queue before a repair.
 """

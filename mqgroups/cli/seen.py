@@ -69,7 +69,7 @@ class Seen:
 
     Attributes:
         at: when the look began.
-        took_s: how long the look took, in seconds. After some failures, it is the time to wait until the next look.
+        took_s: how long the look took, in seconds. After some failures it is a longer time, so that the next look comes later.
         problem: why the look has seen nothing; otherwise empty. After a problem, ``queues`` has only names of queues.
         queues: what the look has seen of each queue; empty if no record names a queue.
         owners: the owners of the named queues, or all owners if no queues were named. Owners that need an operator come first.
@@ -99,7 +99,7 @@ class Seen:
 def looks(
     queues: Sequence[str], status_queues: Sequence[str], connection: dict[str, Any], q_mgr: QueueManager | None
 ) -> Generator[Seen, None, None]:
-    """Yield what each look at ``queues`` has seen, again and again. If none is given, look at all queues that records name.
+    """Yield what each look at ``queues`` has seen, again and again. If no queue is given, look at all queues that records name.
 
     Raises:
         MQIError: a failure that another try does not correct.

@@ -1,11 +1,11 @@
-"""Adopts an owner's status record after its queues were moved to another queue manager. Then the next start continues there.
+"""Adopts an owner's status record, so that the owner can continue after its queues were moved to another queue manager.
 
 A record has the QMID of the queue manager that holds the status queue. A producer's record also names the queue manager that
 received the group. After a move both values may be wrong, and a start refuses the record. An operator who knows of the move can
-adopt the record. Then only these two values are replaced, in one unit of work, with the status queue open exclusively. All other
-values must be right, or the record is refused.
+adopt the record. This replaces only these two values, in one unit of work, while the status queue is open exclusively. If any
+other value is wrong, the record is refused.
 
-Not here: the messages. Data and status queues must be moved together, with the identifiers of their messages.
+Not here: moving the queues. Data and status queues must be moved together, and their messages must keep their identifiers.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def adopt(
     Args:
         adopt_from: the QMID of the queue manager that the queues were moved from, as ``DISPLAY QMGR QMID`` showed it there.
             ``None`` means that the status queue was not moved.
-        instance: the name of the queue manager that received a producer's messages, and of the one that has these messages now.
+        instance: the names of two queue managers: the one that received a producer's messages, and the one that has them now.
         queue: the queue that the program puts to or gets from, to compare with the record. By default it is not compared.
 
     Raises:

@@ -44,7 +44,7 @@ _SELECTORS = {
 def inquired(
     connection: Connection, name: str, wanted: Collection[str], object_type: int = mq.MQOT_Q
 ) -> tuple[dict[str, int | str], MQIError | None]:
-    """Return an object's attributes and no error; or no attributes and the error, if the object cannot be inquired."""
+    """Return an object's attributes and ``None``. If it cannot be inquired, return no attributes and the error."""
     try:
         opened = closing(connection.open_queue(name, mq.MQOO_INQUIRE, object_type=object_type))
     except ConnectionBroken:
@@ -67,7 +67,7 @@ def inquired(
 
 
 def queue_behind(connection: Connection, name: str) -> str | None:
-    """Return an alias's target, or the name of any other queue; empty if the queue is missing, ``None`` if nothing is known."""
+    """Return an alias's target; for any other queue, ``name``. Empty if the queue is missing, ``None`` if this is not known."""
     found, problem = inquired(connection, name, ("TARGET",))
     if problem is not None:
         return "" if isinstance(problem, QueueMissing) else None

@@ -1,10 +1,10 @@
-"""Browses all messages on a queue, or only a group's, in physical order. It reads no message data, and removes nothing.
+"""Browses messages in physical order: those on a queue, or those of one group. Only ``peek`` reads data. Nothing is removed.
 
 It also finds the rest of a group whose first message is gone. Logical order never returns this rest.
 
 Messages in uncommitted units of work cannot be browsed, and CurrentQDepth does not count them (``command_server.py``). So this
 module asks the command server for their number. If the command server does not answer, messages may have been missed.
-``SecondLook`` distinguishes a group that programs work on from a group that lacks messages.
+``SecondLook`` distinguishes groups that programs are putting or getting from groups that lack messages.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def browsed_message(md: bytes, length: int) -> Browsed:
 
 
 class SecondLook:
-    """A second look at groups that lack messages, because programs can get and put messages while the queue is browsed.
+    """A second look at groups that seem to lack messages. Programs may have got or put these messages during the browse.
 
     While the queue is browsed, a consumer may get messages of its group. Then the group seems to have no beginning, or it seems
     to have a gap where the consumer has overtaken the browse cursor. When the status records are read, the consumer's record may
@@ -165,7 +165,7 @@ class SecondLook:
         self._get = st.gmo(mq.MQGMO_BROWSE_FIRST | _OPTIONS, match_options=match)
 
     def may_be_being_got(self, group: GroupInspection) -> bool:
-        """Return whether a program may be getting the group, because earlier messages may be hidden or its first one is gone."""
+        """Return whether a program may be getting the group: earlier messages may be hidden, or the first one seen is gone."""
         number, offset = group.first
         if not self._seen.may_be_read:
             return False

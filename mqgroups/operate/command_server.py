@@ -2,8 +2,8 @@
 
 The MQI does not list queues. It also does not show messages that were got and not committed, because they cannot be browsed and
 CURDEPTH does not count them (IBM MQ, "CurrentQDepth"). The command server returns both facts to users who are allowed to put to
-its queue. These are usually administrators, so callers must work without an answer. Functions raise ConnectionBroken, or
-CommandRefused if the command server cannot be asked or does not answer.
+its queue. These are usually administrators, so callers must work without an answer. If the command server cannot be asked or
+does not answer, functions raise CommandRefused. If the connection is lost, they raise ConnectionBroken.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class PCFClient:
             raise
 
     def ask(self, command: int, parameters: Mapping[int, pcf.Value]) -> list[pcf.Response]:
-        """Run one command and return its responses, but not the summary response, which only repeats extended responses.
+        """Run one command and return its responses. A summary response, which only repeats extended responses, is omitted.
 
         Raises MQIError. Raises CommandRefused if a response does not come in time or is not PCF.
         """
@@ -74,7 +74,7 @@ class PCFClient:
                 return [each for each in responses if each.kind != pcf.MQCFT_XR_SUMMARY] or responses
 
     def run(self, command: str) -> tuple[bool, list[str]]:
-        """Run an MQSC command as a PCF Escape. Returns whether it succeeded, and a text for each displayed object.
+        """Run an MQSC command as a PCF Escape. Return whether it succeeded, and a text for each displayed object.
 
         Raises the same errors as ``ask``, and CommandRefused on z/OS, which has no Escape (IBM MQ, "Escape").
         """
@@ -97,7 +97,7 @@ class PCFClient:
 def uncommitted(connection: Connection, queue: str) -> int:
     """Return how many messages of a local queue are put or got but not committed (UncommittedMsgs).
 
-    0 proves that no unit of work hides a message. Units of work of dead programs also count, until they are backed out. On z/OS
+    A 0 proves that no unit of work hides a message. Units of work of dead programs also count, until they are backed out. On z/OS
     the result is 0 or 1. These statements are from IBM's documentation. They were not tried on IBM MQ.
     """
     asked: dict[int, pcf.Value] = {mq.MQCA_Q_NAME: queue, pcf.MQIACF_Q_STATUS_ATTRS: (pcf.MQIACF_UNCOMMITTED_MSGS,)}

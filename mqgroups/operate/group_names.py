@@ -3,7 +3,7 @@
 A group's name is the property ``mqgroups.Name`` of its first message. If a status record names the group, the record has the name
 too. Then the message is not read, because it may be gone or hidden by a unit of work. Otherwise one MQGET browses the message by
 its GroupId and sequence number. The duration of this search depends on the length of the queue, unless the queue is indexed. So
-the number of names and the total time are limited. The data is cut off, because the properties are in front of it.
+the number of names and the total time are limited. MQGET cuts off the data, because only the properties before it are needed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def named(
 
     Args:
         most: the maximum number of groups that get a name.
-        most_s: how long to read names, in seconds.
+        most_s: the maximum time for reading names, in seconds.
         now_s: the clock.
 
     Raises:

@@ -172,9 +172,9 @@ class GroupList(GroupStore):
         """Judge all groups, and choose the groups to list.
 
         Args:
-            owners: the result of ``find_owners`` after the queue was browsed. Earlier results may name groups that are gone.
+            owners: the result of ``find_owners``, called after the browse. Earlier results may name groups that are gone.
             quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
-            wanted: returns whether to list a group. It is called once for each group, even if no message is on the queue.
+            wanted: returns whether to list a group. It is called once for each group, also for groups without messages.
             say: called from time to time with a text about the progress.
             name: the owner that the operator asks about, for the text of remedies.
         """

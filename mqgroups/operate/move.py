@@ -3,7 +3,7 @@
 A move is refused while another program works with the queue. An operator can override this check. A move is also refused if a
 producer would still put messages of the group, because then the group would be on two queues. If the group's last message is
 missing, any record that cannot be seen or read may belong to such a producer. A consumer cannot finish a group that is moved.
-So the consumer's record must be removed too, and the result names the consumer.
+So an operator must also remove the consumer's record. The result names the consumer.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def move_group(
     """Move the rest of a group to another queue. MsgId, GroupId, numbers, offsets, flags and properties do not change.
 
     On the other queue the messages have a new put time, and request no reports. Each unit of work gets messages and puts them. So
-    each message is always on one of the two queues. After a crash, call this again to move the rest.
+    each message is always on one of the two queues. After a crash, call this function again to move the rest.
 
     Args:
         queue: the queue that has the group.
@@ -103,8 +103,8 @@ def move_group(
             queue, or a producer's record names or may name the group. Nothing was changed.
         OwnerActive: a unit of work hides a record, which may name the group. Nothing was changed. Try again.
         CommandRefused: the connection was lost, and it is not known whether the unit of work is backed out. Try again.
-        ConfigurationError: no queue is given and BOQNAME is empty. Or the target is the same queue, a status queue, a queue of
-            the queue manager itself, or has no room.
+        ConfigurationError: ``to`` is not given and BOQNAME is empty. Or the target is the same queue, a status queue, or a queue
+            of the queue manager itself. Or the target has no room.
         MQIError: a call failed. Units of work that were committed before stay committed.
     """
     checked_queue_name("queue", queue)
@@ -245,7 +245,7 @@ def _refuse_hidden(connection: Connection, owners: Collection[SeenOwner], group_
 
 
 def _forward(source: Queue, target: ForwardQueue, group_id: bytes, most: int) -> bool:
-    """Get up to ``most`` physical messages of the group, and put them unchanged. Returns whether the queue may have more."""
+    """Get up to ``most`` physical messages of the group, and put them unchanged. Return whether there may be more."""
     md = st.md(group_id=group_id)
     for _ in range(most):
         got = source.get(md, _GET)

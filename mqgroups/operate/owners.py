@@ -1,4 +1,4 @@
-"""Lists the owners of a queue manager: each producer and consumer with a status queue, and the groups of shared status queues.
+"""Lists the owners of a queue manager: each producer and consumer with a status queue, and each group on a shared status queue.
 
 Status queues are only browsed and inquired, so running owners are not disturbed. The command server lists the status queues and
 the programs that have them open. Without the command server, the caller names the status queues, and these programs are unknown.

@@ -66,7 +66,7 @@ def look_at_queues(
 
     Args:
         queues: the names of the queues; ``None`` for all queues that records name.
-        also: more queues, if ``queues`` is ``None``. When a queue's programs have ended, no record names the queue.
+        also: more queues to browse if ``queues`` is ``None``. No record names a queue whose programs have ended.
         browse: ``browse_groups``, or a function that shows its progress.
         status_queues: as for ``find_owners``.
     """
@@ -101,7 +101,7 @@ class QueueLook:
         problem: why the queue could not be browsed.
         counts: the number of groups by cause.
         first: the first group of each cause that needs an operator.
-        of_owner: the groups that a record of the named owner names.
+        of_owner: the groups that are named by a record on the given status queue.
     """
 
     queue: str
@@ -124,7 +124,7 @@ class QueueLook:
         yield ok(f"groups on {self.queue}", f"{in_order:,} group{'' if in_order == 1 else 's'} in order or at work")
 
     def deals_with(self) -> set[str]:
-        """Return the status queues whose lost records the findings on groups already report."""
+        """Return the status queues with lost records that ``findings`` already reports."""
         return {owner.status_queue for each in self.first.values() for owner in may_have_lost(each)}
 
     def largest(self) -> int:

@@ -109,8 +109,8 @@ def salvage_owner(
             one owner. The command server lists ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``. If this user is
             not allowed to ask the command server, give all status queues.
         unreadable_to: the queue for messages that are moved from the status queue, because they cannot be read as records or
-            there are several records. They are moved unchanged, in the same unit of work. By default they are an error. If a
-            valid record with its anchor is also there, only the unreadable messages are moved, and no record is written.
+            there are several records. They are moved unchanged, in the same unit of work. By default such messages are an error.
+            If a valid record with its anchor is also there, only the unreadable messages are moved, and no record is written.
         status_model: the model queue to make the status queue from, if it does not exist.
         record_user: the user that the owner runs under. The record is put in the name of this user. This needs the authority
             +setid for the status queue and the queue manager. Records of other users count as unreadable. By default the record
@@ -288,7 +288,7 @@ class _Rebuild:
         return away
 
     def _recorded(self) -> Outgoing | None:
-        """Return the position that the record of a pipe's consumer has for the producer; ``None`` if there is none."""
+        """Return the position that the record of a pipe's consumer has for the producer; ``None`` if there is no position."""
         if self.role is not Role.PUT or self.status_queue != status_queue_name(Role.PUT, self.name):
             return None
         try:
@@ -305,7 +305,7 @@ class _Rebuild:
         ended: StatusRecord | None,
         moved: Collection[StatusRecord],
     ) -> StatusRecord | None:
-        """Return the record to write. If no group is interrupted, it has only the given checkpoint; ``None`` if none is given."""
+        """Return the record to write. Without an interrupted group, it has only the given checkpoint; without both, ``None``."""
         if where is None and self.checkpoint is None:
             return None
         group, position = where or (None, GroupPosition())

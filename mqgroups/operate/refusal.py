@@ -50,7 +50,7 @@ def refusal(
 
 
 def record_hidden(status_queue: str, group_id: bytes, unknown: str = "") -> OwnerActive:
-    """Return the error for another owner's record, which a unit of work hides. ``unknown``: the reason if this is uncertain."""
+    """Return the error for another owner's record that a unit of work hides. ``unknown``: why this is uncertain, if it is."""
     why = f"{unknown or 'a unit of work hides its record'}. It may name group {group_id.hex()}"
     error = hidden_by_unit_of_work(f"status queue {status_queue}", why)
     if unknown:
@@ -82,7 +82,7 @@ def check_not_owned(
     would otherwise wait for each other. Other queue managers are not asked, because a group and its records are on the same queue
     manager. A mark of the owner in each message would also show this, but every consumer would have to read it.
 
-    ``role``, ``own`` (its status queue) and ``queue`` belong to the owner whose record is rebuilt. ``named``: other status
+    ``role``, ``own`` (the status queue) and ``queue`` belong to the owner whose record is rebuilt. ``named``: other status
     queues. If the command server cannot be asked, name all of them.
     """
     seen = seen_owners(connection, status_queues=named)

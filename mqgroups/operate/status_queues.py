@@ -60,7 +60,7 @@ def look_at(
 ) -> StatusQueueLook:
     """Browse a status queue. Raises MQIError.
 
-    ``decoded`` raises RecordRejected or StatusQueueUnusable for a message that is no record. ``longest``: its maximum length.
+    ``decoded`` raises RecordRejected or StatusQueueUnusable for a message that is no record. ``longest``: the maximum length.
     """
     queue = connection.open_queue(name, mq.MQOO_BROWSE, max_message_length=longest)
     messages: list[FoundMessage] = []

@@ -83,7 +83,7 @@ def spark_definitions(template: str) -> list[MQSCCommand]:
 
 
 def role_definitions(template: str, names: Names) -> list[MQSCCommand]:
-    """Return commands that grant authorities to all roles, or to those with a user; also for ``names.name``'s status queues."""
+    """Return commands that grant authorities, also for ``names.name``'s status queues. ``names.users`` limits the roles."""
     text = template.replace(_ASK, "") if names.ask else template
     found = []
     for command in commands(text):
@@ -123,7 +123,7 @@ def _renamed_queue(command: MQSCCommand, names: Names, comment: str) -> MQSCComm
 
 
 def _renamed(line: str, names: Names) -> str:
-    """Replace the names of the template by the names of the installation."""
+    """Replace the names of the template with the names of the installation."""
     known = {
         _QUEUE: names.queue,
         _TARGET: names.target,

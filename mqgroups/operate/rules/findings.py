@@ -22,7 +22,7 @@ Facts: TypeAlias = Mapping[str, "int | str"]
 
 
 class Told(Enum):
-    """An enum whose members are rows of a table. The first item is the member's value, the others are the annotated columns."""
+    """An enum whose members are rows of a table. The first item of a row is its value, the others fill the annotated columns."""
 
     _value_: str
 
@@ -71,8 +71,8 @@ def ok(subject: str, found: str) -> Finding:
 class _Rule(NamedTuple):
     """A row of the table. Rows about the same attribute are adjacent. The first of these rows that fails makes the finding.
 
-    ``needs``: the facts that the rule checks. ``right``: returns whether these are right. ``mends``: the attributes to set, if it
-    is always safe to set them. ``remedy``: what else to do. ``role``: the role that the rule matters for. Texts can have facts.
+    ``needs``: the facts that the rule checks. ``right``: returns whether they are right. ``mends``: the attributes to set, if it
+    is always safe to set them. ``remedy``: what else to do. ``role``: the role that the rule matters for. Texts can show facts.
     """
 
     about: str
@@ -227,7 +227,7 @@ def findings(kind: str, name: str, facts: Facts, roles: Collection[Role] = tuple
         facts: the known attributes of the object, and more facts: PLATFORM; Q.MAXMSGL, the data queue's MAXMSGL; for a backout
             queue Q.GROUP, the number of messages of a group that may be moved there; for a channel CHS.HBINT, the longest HBINT
             that its connections have negotiated. An HBINT of 0 counts as the longest.
-        roles: what programs do with the object.
+        roles: the roles of the programs that use the object.
     """
     called, alter, rules = _KINDS[kind]
     alter = to_copy(alter, *([name] if "{}" in alter else []))
@@ -253,7 +253,7 @@ def findings(kind: str, name: str, facts: Facts, roles: Collection[Role] = tuple
 
 
 def _noticed(interval_s: int) -> str:
-    """Return after what time one end of a connection considers the other end dead, if both have negotiated this HBINT.
+    """Return a text: the time after which one end of a connection considers the other end dead, if they negotiated this HBINT.
 
     Source: IBM MQ, "Receive timeout", and APAR IT26614.
     """

@@ -74,7 +74,7 @@ class Browsed:
 
 
 def _joined(bounds: array[int], first: MessagePlace, end: MessagePlace) -> bool:
-    """Add a message to the runs, whose begins and ends are in ``bounds``. Return ``False`` if the message overlaps a run."""
+    """Add a message to the runs, whose beginnings and ends are in ``bounds``. Return ``False`` if the message overlaps a run."""
     begin, behind = (number * _PLACES + offset for number, offset in (first, end))
     at = bisect_right(bounds, begin)
     # After an odd number of bounds, the place is in a run.
@@ -154,7 +154,7 @@ class GroupInspection:
 
     @property
     def needs_producer(self) -> bool:
-        """Whether the last message is missing, and a queue manager made the GroupId, so a producer of this package may put it."""
+        """Whether the last message is missing and may come from this package, because a queue manager made the GroupId."""
         return not self.has_end and bool(self.made_by)
 
     def is_made_by(self, q_mgr_name: str) -> bool:

@@ -11,8 +11,8 @@ provided that all records at the queue manager that made the GroupId were seen.
 Browsing takes time, and units of work hide messages. So a group that seems to lack messages may be a group that programs are
 putting or getting. ``operate/browse.py`` finds this out.
 
-The time since which nothing has happened is the last put time of the group's messages and its owners' records. Each commit puts a
-record. PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, "MQMD"). They are compared as 16 digits.
+The time since which nothing has happened is the latest put time of the group's messages and its owners' records. Each commit puts
+a record. PutDate and PutTime are UTC by the queue manager's clock (IBM MQ, "MQMD"). They are compared as 16 digits.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def judged(group: GroupInspection | None, owners: Sequence[SeenOwner], around: S
 
 
 def works_elsewhere(owner: SeenOwner, at: BrowsedInstance, *, is_there: bool) -> bool:
-    """Return whether a stopped owner uses another queue than the browsed one, after a queue or the target of an alias changed.
+    """Return whether a stopped owner uses a queue other than the browsed one, because a queue or an alias's target has changed.
 
     ``is_there``: whether the browsed queue has messages of the group. If not, only a producer's record shows where they were put.
     """

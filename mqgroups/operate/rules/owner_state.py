@@ -116,7 +116,7 @@ class SeenOwner:
 
     @property
     def is_active(self) -> bool | None:
-        """Whether a program with this name is running; ``None`` if unknown, because others may share the open status queue."""
+        """Whether a program with this name is running; ``None`` if it may be another owner of a shared status queue."""
         active = self.state is OwnerState.ACTIVE
         return None if active and self.is_shared else active
 

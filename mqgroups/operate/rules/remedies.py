@@ -35,7 +35,7 @@ def remedy(judgement: Judgement) -> list[str]:
 
 
 def owner_remedy(owner: SeenOwner, around: Surroundings) -> list[str]:
-    """Return the lines that correct an owner's status queue; empty if nothing is to be done, or its group's remedy does this."""
+    """Return the lines that correct an owner's status queue; empty if it needs nothing, or if a group's remedy corrects it."""
     if owner.state is OwnerState.VERSION:
         return ["start the version of mqgroups that has written the record; do not move or remove it"]
     if owner.is_shared:
@@ -125,7 +125,7 @@ def _rebuild_group(judgement: Judgement, name: str, role: str) -> str:
 
 
 def _wait_for_hidden(owner: SeenOwner | None, around: Surroundings) -> Iterator[str]:
-    """Yield how to make sure, without the command server, that a record is lost and not hidden; nothing if known."""
+    """Yield how to make sure, without the command server, that a record is lost and not hidden; nothing if this is known."""
     if owner is not None and owner.state is OwnerState.HIDDEN and around.at.hidden is None:
         yield to_copy("wait until DISPLAY QSTATUS({}) UNCOM shows UNCOM(NO)", owner.status_queue)
         yield to_copy("CLEAR QLOCAL({})", owner.status_queue)
@@ -301,7 +301,7 @@ def _look(judgement: Judgement) -> Iterator[str]:
 
 
 def _record_lost(judgement: Judgement) -> Iterator[str]:
-    """Yield the remedy for each owner that may have lost the group's record. Without one, it is for the owner in question."""
+    """Yield the remedy for each owner that may have lost the group's record; if there is none, for the owner asked about."""
     around, role = judgement.around, WANTED[judgement.cause]
     did = "put" if role == "put" else "has begun"
     lost: list[SeenOwner | None] = [*may_have_lost(judgement)]

@@ -16,7 +16,7 @@ this record exists, it shows the producer's position, even if all messages were 
 
 The MQI does not show whether units of work hide messages, because a message that was got and not committed is neither browsed nor
 counted. It also does not show whether the owner's own unit of work is already backed out, and opening the status queue does not
-prove this. The command server's UncommittedMsgs shows both facts (``BrowsedInstance.hidden``). Without it, there is a doubt.
+prove this. The command server's UncommittedMsgs shows both (``BrowsedInstance.hidden``). Without this number, there is a doubt.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def recorded_at(
 def movable(
     group_id: bytes, groups: Collection[GroupInspection], seen: BrowsedInstance, accepted: Collection[Obstacle] = ()
 ) -> GroupInspection:
-    """Return the group. Raises CannotSalvage if it is missing or has dead-letter headers, or if others use the queue."""
+    """Return the group. Raises CannotSalvage if it is missing or has dead-letter headers, or if other programs use the queue."""
     group = the_group(groups, group_id)
     if group.dead_letters:
         count = f"{group.dead_letters} message{'s' if group.dead_letters > 1 else ''}"
