@@ -101,7 +101,7 @@ def move_group(
     Raises:
         RepairRefused: no message of the group is on the queue, messages have dead-letter headers, another program works with the
             queue, or a producer's record names or may name the group. Nothing was changed.
-        OwnerActive: a unit of work hides a record, which may name the group. Nothing was changed. Try again.
+        OwnerActive: a unit of work hides a record, which may name the group. What is moved stays moved. Try again.
         CommandRefused: the connection was lost, and it is not known whether the unit of work is backed out. Try again.
         ConfigurationError: ``to`` is not given and BOQNAME is empty. Or the target is the same queue, a status queue, or a queue
             of the queue manager itself. Or the target has no room.
