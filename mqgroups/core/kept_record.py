@@ -166,7 +166,7 @@ class KeptRecord(NamedTuple):
         return self._replace(contents=QueueContents(stored, anchor))
 
     def removed(self) -> Steps[KeptRecord]:
-        """Get the record and its anchor, which hides both until the commit. So the record must not be needed any more."""
+        """Get the record and its anchor. Other programs then see neither, so the record must not be needed any more."""
         stored, anchor = self.contents.stored, self.contents.anchor
         if stored is not None:
             yield from self._take(stored, must_stay=False)

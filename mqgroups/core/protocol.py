@@ -17,7 +17,7 @@ exclusively from an owner's start to its end. From the commit of the claim on, t
   identity, in a separate unit of work. Before that commit the name is not this owner's, so a lost claim restarts from ``found``.
 * ``unit_ended`` replaces the record in the unit of work of the messages, and commits. First it remembers what it is about to
   commit, as ``PendingCommit``, until ``unit_ended`` returns or ``settled`` has read the record.
-* **After a lost MQCMIT** nothing is repeated before its outcome is known. ``UnitsOfWork`` connects to the same queue manager and
+* **After a lost MQCMIT** nothing is repeated until its outcome is known. ``UnitsOfWork`` connects to the same queue manager and
   runs ``settled`` again and again, for up to ``reconnect_wait_s``. ``settled`` backs out and opens the status queue exclusively.
   If that succeeds, no other program has the queue, and the old connection is gone. ``settled`` then reads the record, waits while
   a unit of work hides it, and compares its mark. The mark of the pending record means that the commit took effect. The mark of
@@ -37,7 +37,7 @@ functions take and return the ownerships of all owners, always in the same order
 the beginning of a unit of work (``unit_begun``), and each commit is followed by a check that the record is on the queue
 (``checks``). If the application has ended the unit of work early, the record is not there.
 
-kept, in_unit    how the record is on its queue: after the last commit; and in an open unit of work that began by getting it
+kept, in_unit    how the record is stored after the last commit, and in an open unit of work that began by getting the record
 mark             identifies a record: unit of work, owner and epoch; ``own.marks`` are the marks that an owner's record can have
 anchor           a message that is on the queue as long as a record is; it shows that a hidden record exists (decision 17)
 units of work    decide when each function is called, and how often (``status/units_of_work.py``)
