@@ -122,14 +122,14 @@ class SharedStatusQueue:
     def find(self, correl_id: bytes) -> list[FoundRecord]:
         """Browse the records with this CorrelId. Records in an open unit of work are hidden.
 
-        Raises MQIError, or StatusQueueUnusable if a record cannot be read, or is not believed because of its user.
+        Raises MQIError, or StatusQueueUnusable if a record cannot be read, or its user is not trusted.
         """
         found = list(self._browse(st.md(correl_id=correl_id), mq.MQMO_MATCH_CORREL_ID))
         self.refuse_strangers(found)
         return found
 
     def refuse_strangers(self, found: Collection[FoundRecord]) -> None:
-        """Raise StatusQueueUnusable if a record is not believed because of its user. Raise MQIError if a call fails."""
+        """Raise StatusQueueUnusable if the user of a record in ``found`` is not trusted. Raise MQIError if a call fails."""
         if self._users is None or not found:
             return
         if not self._knows_own_user:

@@ -140,7 +140,7 @@ class CompletedBatch(NamedTuple):
         return self.number == first.number and self.within == first.within is not None and self.run != first.run
 
     def repeats(self, first: CompletedBatch) -> bool:
-        """Return whether this is batch ``first`` again, in a later run of the query."""
+        """Return whether this is the batch ``first``, which a later run of the query has completed again."""
         return self.number == first.number and self.within not in (None, first.within)
 
 

@@ -133,7 +133,7 @@ def next_get(position: GroupPosition, *, complete_groups_only: bool = False, seg
     """Return how to get the message that follows ``position``.
 
     Args:
-        complete_groups_only: whether to get a group's first message only when the whole group is there; no effect inside a group.
+        complete_groups_only: whether to get a group's first message only when the whole group is there. Ignored inside a group.
         segments: whether to get segments one by one. Without logical order the queue manager returns the first matching segment
             in physical order. So the offset must match, even at a message's beginning. A whole message cannot be matched by
             offset (MQMO_MATCH_OFFSET is not valid with MQGMO_COMPLETE_MSG; IBM MQ, "MatchOptions").

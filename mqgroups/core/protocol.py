@@ -24,7 +24,7 @@ exclusively from an owner's start to its end. From the commit of the claim on, t
   the previous record means that the unit of work was backed out, so the owner puts or gets its messages again. Any other mark, or
   no record, means that another instance has the name, and this one ends (but see ``closed``). If ``reconnect_wait_s`` ends first,
   the application gets CommitOutcomeUnknown, and the next start of the name reads the record. The same is done after any other
-  lost call, and after an interruption anywhere. The outcome is then derived only from what was remembered and from the record. A
+  lost call, and after an interruption at any place. The outcome then follows only from what was remembered and from the record. A
   call that the queue manager refuses is not in doubt, and the unit of work is backed out.
 * ``closed`` removes a record that is no longer needed (``StatusRecord.is_needed`` is false). If the record is gone already, or
   belongs to another owner, the removal counts as done.

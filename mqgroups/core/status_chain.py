@@ -141,7 +141,7 @@ class RecordHidden(Exception):
 
 
 class LookAgain(Exception):
-    """A record has no visible anchor. The anchor may have reappeared behind the browse cursor, so browse again."""
+    """A record has no visible anchor. The anchor may have reappeared at a place that the browse had passed, so browse again."""
 
 
 def users_of_records(messages: Sequence[FoundMessage]) -> list[str]:

@@ -148,7 +148,7 @@ class Destination:
         self.field = field
 
     def check_told(self) -> None:
-        """Raise ConfigurationError if MQPMO has not named the instance. Called when only a group's beginning would be committed.
+        """Raise ConfigurationError if MQPMO has not named the instance. Call this before a part of a group is committed.
 
         Also raises ConnectionBroken if the connection is lost while the queue is inquired.
         """

@@ -256,7 +256,7 @@ class Putter:
         """Put a message in another way, because the queue manager has refused it with ``error``.
 
         If its properties were refused, the message goes without trace context. If it was too long, its trace context goes in a
-        message handle. After any other refusal ``error`` is raised, or the error of an earlier asynchronous put that caused it.
+        message handle. Any other refusal raises ``error``, or the error of the earlier asynchronous put that caused it.
         """
         self._answers.explain(error)
         if had_header and error.reason in _TOO_LONG:
