@@ -39,7 +39,7 @@ class Descriptors:
 
     Attributes:
         of_run: MQMDs by kind of message. While the queue handle is inside a group, they are reused with the MQPMO
-            ``IN_LOGICAL_ORDER``, for every whole message except the group's last.
+            ``IN_LOGICAL_ORDER``, for whole messages other than the group's last.
         headers: MQRFH2s by kind of message, with the present trace context; ``None`` if messages carry no context.
     """
 
