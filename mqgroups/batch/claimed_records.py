@@ -107,7 +107,7 @@ class ClaimedRecords(Keeper):
         return is_stale
 
     def error_for(self, refused: Refused) -> BaseException:
-        """Return an error that cannot happen, because ``read`` and ``replace`` raise their own errors."""
+        """Return an AssertionError. This is never called, because ``read`` and ``replace`` raise their own errors."""
         return AssertionError(refused)
 
     def seen(self) -> StatusRecord | None:
@@ -116,7 +116,7 @@ class ClaimedRecords(Keeper):
         return found.record if found else None
 
     def read(self) -> tuple[FoundRecord | None, StatusRecord | None]:
-        """Return the record on the queue, for a claim that is committed; ``None`` if the record and the intent are gone.
+        """Return the record on the queue after the claim was committed; ``None`` if both record and intent are gone.
 
         Raises StatusError or MQIError. Raises OwnerActive if another attempt has the record in a unit of work; then try again.
         """
@@ -128,7 +128,7 @@ class ClaimedRecords(Keeper):
     def replace(self, found: FoundRecord | None, record: StatusRecord, *, claimed: bool) -> FoundRecord:
         """Replace ``found`` by ``record``. A group's first record is put together with its intent.
 
-        ``claimed``: whether ``found`` is this attempt's own record. Raises StatusQueueUnusable if such a record expires. If
+        ``claimed``: whether ``found`` is this attempt's own record. Such a record must not expire (StatusQueueUnusable). If
         another attempt has replaced ``found``, raises OwnershipLost if ``claimed`` is true, else OwnerActive; then claim again.
         """
         if found is None:

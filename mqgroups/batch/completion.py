@@ -160,12 +160,12 @@ def adopt_records(
     Args:
         connection, status_queue: the queue manager that has the status queue now, and that queue.
         adopt_from: the QMID of the queue manager that had the status queue before.
-        instance: two names: of the queue manager that groups went to, and of the one that has these groups' messages now.
+        instance: the name of the queue manager that groups went to, and the name of the one that has their messages now.
         check: whether only to return the records that would be adopted, and change nothing.
 
     Raises:
         OwnerActive: an attempt has the status queue open.
-        StatusQueueUnusable: a record is of a third queue manager, or a group's rest would go to ``adopt_from``. Nothing changed.
+        StatusQueueUnusable: a record names a third queue manager, or a group's rest would go to ``adopt_from``. Nothing changed.
         StatusError, MQIError: the queue or a record on it cannot be used, or a call failed.
     """
     here = connection.q_mgr_identifier
@@ -241,7 +241,7 @@ def _batch(mark: FoundRecord) -> int:
 
 
 def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[tuple[FoundRecord, ...]]) -> None:
-    """Remove records; those of a tuple go in the same unit of work. A tuple is skipped if its first record is gone."""
+    """Remove records, those of a tuple in one unit of work. Skip a tuple if its first record is gone."""
     for start in range(0, len(together), _IN_A_UNIT_OF_WORK):
         with connection.unit_of_work(shared):
             for first, *others in together[start : start + _IN_A_UNIT_OF_WORK]:

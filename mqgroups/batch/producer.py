@@ -94,7 +94,7 @@ class BatchProducer:
         )
 
     def completed(self) -> CompletedBatch | None:
-        """Return the last completed batch if it is this or a later batch, so that nothing is left to put; else ``None``.
+        """Return the last completed batch if it is this attempt's or a later one, so that nothing is left to put; else ``None``.
 
         Raises StatusError or MQIError.
         """

@@ -85,7 +85,7 @@ class SharedStatusQueue:
         """Open the queue, or make it from the model queue if it does not exist.
 
         Args:
-            connection: to the queue manager that also has the groups' queue, because a unit of work includes both queues.
+            connection: connects to the queue manager that also has the groups' queue. A unit of work includes both queues.
             name: the name of the queue.
             model: a model queue, DEFTYPE(PERMDYN) SHARE; empty if the queue must exist.
             record_users: users whose records are believed besides this program's own; ``None`` (for operators) means all users.
@@ -93,9 +93,9 @@ class SharedStatusQueue:
 
         Raises:
             QueueMissing: the queue does not exist, and ``model`` is empty.
-            StatusQueueUnusable: neither the queue nor the model queue exists; or the queue cannot be shared, or is deleted with
-                its connection.
-            MQIError: the queue cannot be opened; OwnerActive if ``exclusive`` is set, and an attempt has the queue open.
+            StatusQueueUnusable: neither the queue nor the model queue exists; or the queue cannot be shared, or is temporary.
+            OwnerActive: ``exclusive`` is set, and an attempt has the queue open.
+            MQIError: the queue cannot be opened.
         """
         self.name = name
         self._connection = connection
@@ -122,14 +122,14 @@ class SharedStatusQueue:
     def find(self, correl_id: bytes) -> list[FoundRecord]:
         """Browse the records with this CorrelId. Records in an open unit of work are hidden.
 
-        Raises MQIError; StatusQueueUnusable if a record cannot be read, or if a user who is not believed has put it.
+        Raises MQIError, or StatusQueueUnusable if a record cannot be read, or its user is not trusted.
         """
         found = list(self._browse(st.md(correl_id=correl_id), mq.MQMO_MATCH_CORREL_ID))
         self.refuse_strangers(found)
         return found
 
     def refuse_strangers(self, found: Collection[FoundRecord]) -> None:
-        """Raise StatusQueueUnusable if a user who is not believed has put one of these records; MQIError if a call failed."""
+        """Raise StatusQueueUnusable if the user of a record in ``found`` is not trusted. Raise MQIError if a call fails."""
         if self._users is None or not found:
             return
         if not self._knows_own_user:
@@ -214,7 +214,7 @@ class SharedStatusQueue:
     def replace(self, found: FoundRecord, record: StatusRecord) -> None:
         """Replace ``found`` by ``record`` if ``found`` is still there. The user and the expiry stay the same.
 
-        Raises MQIError; NotAuthorised if another user has put ``found``, and this user has no authority to keep that user.
+        Raises MQIError, or NotAuthorised if another user has put ``found``, and this program has no authority to keep that user.
         """
         pmo = _PUT if self._cannot_keep else st.pmo(_PASS_USER, context=self._queue.hobj)
         put = self._put(record, found.correl_id, found.expiry, pmo) if self.take(found) else found
@@ -230,7 +230,7 @@ class SharedStatusQueue:
         """Lock a group in order to claim it. The lock ends when the returned queue is closed, or when the connection ends.
 
         Raises:
-            OwnerActive: another attempt is claiming the group, or its lost connection is not gone yet.
+            OwnerActive: another attempt is claiming the group, or the lock of a lost connection still exists.
             StatusQueueUnusable: the model queue for locks does not exist, or is not DEFTYPE(TEMPDYN).
             MQIError: the lock cannot be made.
         """

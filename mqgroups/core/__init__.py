@@ -6,7 +6,7 @@
     status.py        the status record, as a value and as bytes
     status_chain.py  how status records and their anchors are stored on their queue, and how to put the next record
     restart.py       what a status record means for an owner that starts, or whose commit had no answer
-    group_key.py     the identity of a group, compared with that of the previous group
+    group_key.py     the identity of a group, and how to compare it with the previous group's
     poison.py        which message makes its consumer fail
     rest.py          what is left of a group whose next message does not arrive
     claim.py         which attempt may put which group of a batch

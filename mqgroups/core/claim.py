@@ -1,4 +1,4 @@
-"""Decides which attempt of a batch may put which group, and from which message on, when attempts share one status queue.
+"""Decides which attempt of a batch may put which group, and from which message on. Attempts share one status queue.
 
 A producer with a name owns its status queue by opening it exclusively. The attempts of a scheduler's tasks cannot do that. Many
 attempts run at a time, two attempts may work on the same group without knowing of each other, and an attempt that the scheduler
@@ -6,8 +6,8 @@ has given up may continue later. So attempts share a status queue, with these ki
 
     intent      is put with the first claim and removed with the status record. It is never replaced, so it is always visible
     status      records the group's progress. ``owner_id`` is the token of the attempt that last claimed the group, ``epoch`` the
-                number of claims. In every unit of work, the attempt gets the record that it has put before, and puts a new one
-    high-water mark    is one record for each sink. All groups of its batch are whole, and all earlier batches count as written
+                number of claims. In every unit of work, the attempt gets its previous status record and puts a new one
+    high-water mark    is one record for each sink. It names a batch whose groups are whole. Earlier batches count as written
 
 An attempt that does not find its own status record backs out and ends, because another attempt has replaced the record.
 
@@ -16,7 +16,7 @@ and removes intents and status records second. So a late attempt sees the intent
 If there is an intent without a status record, a unit of work hides the status record, and the attempt waits. If there is neither
 an intent nor a high-water mark, the group is new. A lock keeps other attempts away until the claim is committed.
 
-All are status records (``core.status``). The ``CorrelId`` is a digest of kind and sink and, for a group, of batch and key.
+All these are status records (``core.status``). The ``CorrelId`` is a digest of kind, sink and, for a group, batch and key.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class CompletedBatch(NamedTuple):
         return self.number == first.number and self.within == first.within is not None and self.run != first.run
 
     def repeats(self, first: CompletedBatch) -> bool:
-        """Return whether this is batch ``first`` again, in a later run of the query."""
+        """Return whether this is the batch ``first``, which a later run of the query has completed again."""
         return self.number == first.number and self.within not in (None, first.within)
 
 
@@ -154,7 +154,7 @@ def completed_batch(checkpoint: Checkpoint) -> CompletedBatch:
 
 
 def claim_values(checkpoint: Checkpoint) -> ClaimValues:
-    """Return a record's checkpoint with its type, ``ClaimValues``. ``kind_of_record`` must have accepted the record."""
+    """Return a record's checkpoint, typed as ``ClaimValues``. ``kind_of_record`` must have accepted the record."""
     return cast(ClaimValues, checkpoint)
 
 
@@ -172,7 +172,7 @@ class ClaimAction(Enum):
 def claim_action(
     claim: Claim, *, intent: StatusRecord | None, status: StatusRecord | None, high_water_mark: int | None
 ) -> ClaimAction:
-    """Return what to do with a group. The caller has looked for the records in this order; ``None`` means that none was found."""
+    """Return what to do with a group. The caller must look for the intent first. ``None`` means that a record was not found."""
     if intent is None:
         if high_water_mark is not None and high_water_mark >= claim.batch:
             return ClaimAction.BATCH_COMPLETED
@@ -193,7 +193,7 @@ def new_intent(claim: Claim) -> StatusRecord:
 
 
 def new_status(claim: Claim, digest: str) -> StatusRecord:
-    """Return a new group's record. It is not put, because the claim replaces it. ``digest``: the digest of an empty group."""
+    """Return the record that the claim of a new group replaces. It is never put. ``digest``: the digest of an empty group."""
     checkpoint = claim.checkpoint(RecordKind.STATUS, digest)
     return replace(_idle(claim.sink, claim.name, claim.token, checkpoint), epoch=0)
 
@@ -239,7 +239,7 @@ def _says(found: Mapping[str, Any], **fields: type) -> bool:
 
 
 class MessagesDigest:
-    """A digest of everything that is put for a group's messages. It depends on their order."""
+    """A digest of everything that is put for a group's messages. It depends on the order of the messages."""
 
     def __init__(self) -> None:
         self._sha256 = hashlib.sha256()

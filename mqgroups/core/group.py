@@ -1,10 +1,10 @@
 """The position in a group, and how to put or get the next message.
 
-Theory of operation. For each queue handle, the queue manager keeps the group and sequence number of the last message that was
-put, and of the last one that was got (IBM MQ, MQPUT and MQGET, "group and segment information"). While the handle *retains* the
-position, a call only asks for logical order, and the queue manager supplies GroupId and MsgSeqNumber. A fresh handle retains
-nothing. The first call after a restart therefore names group and sequence number itself, without logical order. That call sets
-the handle's position; from the second call on, logical order is used again.
+Theory of operation. For each queue handle, the queue manager keeps two positions: group and sequence number of the last message
+that was put, and of the last message that was got (IBM MQ, MQPUT and MQGET, "group and segment information"). While the handle
+*retains* the position, a call only asks for logical order, and the queue manager supplies GroupId and MsgSeqNumber. A fresh
+handle retains nothing. The first call after a restart therefore names group and sequence number itself, without logical order.
+That call sets the handle's position. From the second call on, logical order is used again.
 
     position              put                                          get
     at the start          logical order: a new group id, seq 1         logical order: the next group's first message
@@ -41,7 +41,7 @@ class GroupPosition:
         group_id: 24 bytes, ``GROUP_ID_NONE`` before the first message.
         msg_seq_number: the number of the last message that was put or got completely, 0 before the first.
         offset: how many bytes of the next message were put or got as segments.
-        in_last_message: if ``offset`` is not 0, whether that message is the group's last. All its segments have the same flag.
+        in_last_message: if ``offset`` is not 0, whether the next message is the group's last, as its first segments say.
         retained: whether the queue handle has this position too.
     """
 
@@ -133,7 +133,7 @@ def next_get(position: GroupPosition, *, complete_groups_only: bool = False, seg
     """Return how to get the message that follows ``position``.
 
     Args:
-        complete_groups_only: whether to get a group's first message only when the whole group is there; no effect inside a group.
+        complete_groups_only: whether to get a group's first message only when the whole group is there. Ignored inside a group.
         segments: whether to get segments one by one. Without logical order the queue manager returns the first matching segment
             in physical order. So the offset must match, even at a message's beginning. A whole message cannot be matched by
             offset (MQMO_MATCH_OFFSET is not valid with MQGMO_COMPLETE_MSG; IBM MQ, "MatchOptions").
@@ -149,7 +149,7 @@ def next_get(position: GroupPosition, *, complete_groups_only: bool = False, seg
 def follows(position: GroupPosition, group_id: bytes, msg_seq_number: int, offset: int = 0) -> bool:
     """Return whether a message with this identity follows ``position``.
 
-    At the start, the first message of any group follows.
+    If ``position`` is at the start, the first message of any group follows it.
     """
     if msg_seq_number != position.msg_seq_number + 1 or offset != position.offset:
         return False
@@ -157,7 +157,7 @@ def follows(position: GroupPosition, group_id: bytes, msg_seq_number: int, offse
 
 
 def after_messages(position: GroupPosition, group_id: bytes, messages: int = 1) -> GroupPosition:
-    """Return the position behind one or more complete messages that were put or got in sequence.
+    """Return the position after one or more complete messages that were put or got in sequence.
 
     ``group_id``: 24 bytes, from the MQMD that the call returned. ``messages``: the number of messages.
     """
@@ -165,7 +165,7 @@ def after_messages(position: GroupPosition, group_id: bytes, messages: int = 1) 
 
 
 def after_segment(position: GroupPosition, group_id: bytes, length: int, *, last: bool = False) -> GroupPosition:
-    """Return the position behind a segment of ``length`` bytes, which must not be the last segment of its message.
+    """Return the position after a segment of ``length`` bytes, which must not be the last segment of its message.
 
     ``last``: whether the message is the group's last. All segments of a message must have the same value.
     """

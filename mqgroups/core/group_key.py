@@ -53,13 +53,13 @@ def shown_id(group_id: bytes) -> str:
 
 
 def goes_by(group_id: bytes, some: str) -> bool:
-    """Return whether ``some`` can mean this GroupId: its first or last hexadecimal digits, or the beginning of its text."""
+    """Return whether this GroupId begins or ends with the hexadecimal digits ``some``, or its text begins with ``some``."""
     digits = group_id.hex()
     return digits.startswith(some.lower()) or digits.endswith(some.lower()) or text_of_id(group_id).startswith(some)
 
 
 def may_be_same(key: bytes, other: bytes) -> bool:
-    """Return whether two keys can belong to one group. They must be equal, but the key in a rebuilt record can lack the MsgId."""
+    """Return whether two keys can belong to one group. They must be equal, but a rebuilt record's key can lack the MsgId."""
     (group_id, first_msg_id), (other_id, other_msg_id) = (
         (k[:GROUP_ID_LENGTH], k[GROUP_ID_LENGTH:]) for k in (key, other)
     )
@@ -69,8 +69,8 @@ def may_be_same(key: bytes, other: bytes) -> bool:
 def likeness(completed: StatusRecord | None, group_id: bytes, first_msg_id: bytes) -> Likeness:
     """Return what a new group has in common with the group in a consumer's record.
 
-    A group that comes again because it was not committed does not count as repeated, because the record is then not
-    ``COMPLETED``, or belongs to an earlier group.
+    A group that is got again after a backout does not count as repeated. The record is then not ``COMPLETED``, or belongs to
+    an earlier group.
     """
     if completed is None or completed.state is not RecordState.COMPLETED or completed.group_id != group_id:
         return Likeness.NONE

@@ -87,7 +87,7 @@ class KeptRecord(NamedTuple):
         """Browse the queue. Return two values: this object with the new contents, and the current record.
 
         Args:
-            marks: the marks of the caller's own records. If several records are idle, the current record is one with such a mark.
+            marks: the marks of the caller's own records. If no record is still needed, the caller's own is the current one.
             waits: whether to wait for a record that a unit of work hides. Otherwise RecordHidden is raised.
         """
         before: tuple[FoundMessage, ...] | None = None
@@ -166,7 +166,7 @@ class KeptRecord(NamedTuple):
         return self._replace(contents=QueueContents(stored, anchor))
 
     def removed(self) -> Steps[KeptRecord]:
-        """Get the record and its anchor, which hides both until the commit. So the record must not be needed any more."""
+        """Get the record and its anchor. Other programs then see neither, so the record must not be needed any more."""
         stored, anchor = self.contents.stored, self.contents.anchor
         if stored is not None:
             yield from self._take(stored, must_stay=False)

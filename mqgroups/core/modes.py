@@ -1,8 +1,8 @@
 """Modes: settings whose value is one of a few words.
 
 They are ``Literal`` types, not enums, because the same words are written in configuration files, as Spark options and on command
-lines. So a word needs no translation, and mypy still refuses a misspelt word (``poison="Halt"``). ``problem`` checks a value from
-outside the program against the same type when the value is used.
+lines. So a word needs no translation, and mypy still refuses a misspelt word (``poison="Halt"``). ``problem`` checks values that
+come from outside the program, against the same types.
 
 Not here: the modes of the Spark data source (``spark/options.py``).
 """
@@ -23,7 +23,7 @@ Accept: TypeAlias = Literal["in-use", "other-owners", "begun", "nothing-interrup
 
 
 def problem(setting: str, given: object, mode: Any) -> str | None:
-    """Return an error text if ``given`` is not a word of ``mode``, one of the types above; otherwise ``None``."""
+    """Return an error text if ``given`` is not a word of ``mode`` (one of the types above); otherwise ``None``."""
     words = get_args(mode)
     if given in words:
         return None

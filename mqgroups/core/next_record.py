@@ -13,7 +13,7 @@ from mqgroups.core.status import Checkpoint, Done, Outgoing, RecordState, Status
 
 
 class Note(NamedTuple):
-    """What the next status record says besides the position in the group.
+    """The contents of the next status record besides the position in the group.
 
     Attributes:
         checkpoint: the application's checkpoint; ``None`` if there is none.
@@ -36,7 +36,7 @@ NO_NOTE = Note()
 
 
 def note_of(record: StatusRecord | None) -> Note:
-    """Return what a record says besides the position in the group."""
+    """Return the contents of a record besides the position in the group."""
     if record is None:
         return NO_NOTE
     if record.state is not RecordState.IN_GROUP:

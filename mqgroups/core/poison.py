@@ -39,7 +39,7 @@ class Suspect:
     msg_id: bytes
 
     def is_message(self, group_id: bytes, msg_seq_number: int, msg_id: bytes) -> bool:
-        """Return whether this is the suspect. In a group, MsgIds are not compared, because each segment has its own."""
+        """Return whether a message is this suspect. In a group, MsgIds are not compared, because each segment has its own."""
         is_same = (group_id, msg_seq_number) == (self.group_id, self.msg_seq_number)
         return is_same and (group_id != GROUP_ID_NONE or msg_id == self.msg_id)
 

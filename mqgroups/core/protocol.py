@@ -17,14 +17,14 @@ exclusively from an owner's start to its end. From the commit of the claim on, t
   identity, in a separate unit of work. Before that commit the name is not this owner's, so a lost claim restarts from ``found``.
 * ``unit_ended`` replaces the record in the unit of work of the messages, and commits. First it remembers what it is about to
   commit, as ``PendingCommit``, until ``unit_ended`` returns or ``settled`` has read the record.
-* **After a lost MQCMIT** nothing is repeated before its outcome is known. ``UnitsOfWork`` connects to the same queue manager and
+* **After a lost MQCMIT** nothing is repeated until its outcome is known. ``UnitsOfWork`` connects to the same queue manager and
   runs ``settled`` again and again, for up to ``reconnect_wait_s``. ``settled`` backs out and opens the status queue exclusively.
   If that succeeds, no other program has the queue, and the old connection is gone. ``settled`` then reads the record, waits while
   a unit of work hides it, and compares its mark. The mark of the pending record means that the commit took effect. The mark of
   the previous record means that the unit of work was backed out, so the owner puts or gets its messages again. Any other mark, or
   no record, means that another instance has the name, and this one ends (but see ``closed``). If ``reconnect_wait_s`` ends first,
   the application gets CommitOutcomeUnknown, and the next start of the name reads the record. The same is done after any other
-  lost call, and after an interruption anywhere. The outcome is then derived only from what was remembered and from the record. A
+  lost call, and after an interruption at any place. The outcome then follows only from what was remembered and from the record. A
   call that the queue manager refuses is not in doubt, and the unit of work is backed out.
 * ``closed`` removes a record that is no longer needed (``StatusRecord.is_needed`` is false). If the record is gone already, or
   belongs to another owner, the removal counts as done.
@@ -37,7 +37,7 @@ functions take and return the ownerships of all owners, always in the same order
 the beginning of a unit of work (``unit_begun``), and each commit is followed by a check that the record is on the queue
 (``checks``). If the application has ended the unit of work early, the record is not there.
 
-kept, in_unit    how the record is on its queue: after the last commit; and in an open unit of work that began by getting it
+kept, in_unit    how the record is stored after the last commit, and in an open unit of work that began by getting the record
 mark             identifies a record: unit of work, owner and epoch; ``own.marks`` are the marks that an owner's record can have
 anchor           a message that is on the queue as long as a record is; it shows that a hidden record exists (decision 17)
 units of work    decide when each function is called, and how often (``status/units_of_work.py``)

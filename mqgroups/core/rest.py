@@ -1,4 +1,4 @@
-"""The rest of a group whose next message does not arrive: the group's messages that are on the queue behind the position.
+"""The rest of a group whose next message does not arrive: the group's messages that are on the queue and come after the position.
 
 Logical order does not show these messages, so they are found by browsing. Not here: when to browse (``get/getter.py``).
 """

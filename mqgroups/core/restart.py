@@ -87,13 +87,13 @@ def keeps_on_claim(record: StatusRecord, expectations: Expectations) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A move, with their messages, of an owner's queues to another queue manager, of an instance of a cluster queue, or of both.
+    """A move to another queue manager: an owner's queues, an instance of a cluster queue, or both were moved with their messages.
 
     Attributes:
         old, new: QMIDs of the queue manager that held the status queue, and of the one that holds it now.
         q_mgr_name: the name of the queue manager that holds the status queue now.
-        instance: two names: of the queue manager that a producer's group went to, and of the queue manager that has the group's
-            messages now. Both are empty if these messages were not moved.
+        instance: the name of the queue manager that a producer's group went to, and the name of the queue manager that has the
+            group's messages now. Both names are empty if these messages were not moved.
     """
 
     old: str
@@ -105,8 +105,8 @@ class Move:
 def adopted(record: StatusRecord, move: Move) -> StatusRecord | Mismatch:
     """Return the record as it must be after a move; a Mismatch if the record does not belong to this move.
 
-    The rest of a producer's group is put to the queue manager that the record names. If that is the old queue manager, an
-    operator must give its present name, because the rest would otherwise go to the old queue manager. A QMID begins with the
+    The rest of a producer's group is put to the queue manager that the record names. If the record names the old queue manager,
+    an operator must give the present name, because the rest would otherwise go to the old queue manager. A QMID begins with the
     queue manager's name (read in IBM's documentation, not tried on IBM MQ).
     """
     found, went_to = record.q_mgr_identifier, record.resolved_q_mgr_name
@@ -127,7 +127,7 @@ def commit_outcome(found: Mark | None, before: Mark | None, after: Mark | None) 
     Args:
         found: the mark of the record on the queue; ``None`` if there is no record.
         before: the mark of the record that the previous commit left.
-        after: the mark of the record that this commit was to leave; ``None`` if it was to remove the record.
+        after: the mark of the record that this commit was to leave; ``None`` if this commit was to remove the record.
 
     An owner's record is on the queue from the owner's first commit to its last. A mark that is neither ``before`` nor ``after``
     means that another instance owns the name, or owned it in the meantime.

@@ -1,4 +1,4 @@
-"""A position in a group, stored as another position and the number of whole messages after it.
+"""A position in a group, stored as an earlier position and the number of whole messages since then.
 
 In a run of like messages only that number changes. The putter and the getter's cursor keep their positions like this.
 """

@@ -181,7 +181,7 @@ class StatusRecord:
 
     @property
     def is_needed(self) -> bool:
-        """Whether the record is still needed: it has an unfinished group, a suspect, a checkpoint, or the name of a group."""
+        """Whether the record has an unfinished group, a suspect, a checkpoint or a group's name, and so is still needed."""
         notes = self.suspect, self.checkpoint, self.done
         return self.state is RecordState.IN_GROUP or any(note is not None for note in notes)
 

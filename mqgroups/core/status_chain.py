@@ -141,7 +141,7 @@ class RecordHidden(Exception):
 
 
 class LookAgain(Exception):
-    """A record has no visible anchor. The anchor may have reappeared behind the browse cursor, so browse again."""
+    """A record has no visible anchor. The anchor may have reappeared at a place that the browse had passed, so browse again."""
 
 
 def users_of_records(messages: Sequence[FoundMessage]) -> list[str]:
@@ -166,8 +166,8 @@ def contents_of(
 ) -> tuple[QueueContents, StatusRecord | None]:
     """Return how the records are stored on a status queue, and the content of the current record.
 
-    The current record is the one that is still needed (``is_needed``); otherwise the one whose mark comes first in ``marks``;
-    otherwise the one with the highest epoch. If epochs are equal, the higher unit of work decides, then a checkpoint.
+    The current record is the one that is still needed (``is_needed``). If no record is, these decide in this order: the mark
+    that comes first in ``marks``, the highest epoch, the highest unit of work, and the presence of a checkpoint.
 
     Args:
         marks: the marks of the caller's own records.

@@ -17,7 +17,7 @@ Steps: TypeAlias = Generator[Any, Any, _T]
 
 
 class Begin(NamedTuple):
-    """Begin a unit of work on the connection. It is an error if somebody else has one open there."""
+    """Begin a unit of work on the connection. It is an error if somebody else has a unit of work open there."""
 
 
 class OpenAgain(NamedTuple):
@@ -44,7 +44,7 @@ class Browse(NamedTuple):
 
 
 class WaitForRecord(NamedTuple):
-    """Pause, because a unit of work hides the record. If the owner has waited long enough, this is an error.
+    """Pause, because a unit of work hides the record. If the owner has already waited for the maximum time, this is an error.
 
     ``first``: whether this is the first pause. ``at_start``: whether the owner is starting, and so has committed nothing yet.
     """

@@ -37,8 +37,8 @@ class Answers:
     """Which puts of one producer are synchronous, and whether asynchronous puts are still unchecked.
 
     Attributes:
-        answered_units: for how many units of work from now, including the open one, all puts are synchronous; ``inf`` means for
-            ever. If it is 0, messages can be put asynchronously.
+        answered_units: the number of units of work, beginning with the open one, in which all puts are synchronous; ``inf`` if
+            all puts always are. If the number is 0, messages can be put asynchronously.
         last_came: whether the last put was synchronous. A unit of work must end with a synchronous put.
     """
 
@@ -72,7 +72,7 @@ class Answers:
             self.answered_units -= 1
 
     def explain(self, error: MQIError) -> None:
-        """Raise the MQIError of an earlier asynchronous put, if ``error`` is 2003 (backed out) because that put failed."""
+        """If ``error`` is 2003 (backed out) because an earlier asynchronous put failed, raise that put's MQIError."""
         if error.reason == mq.MQRC_BACKED_OUT:
             missing = self._unanswered.any
             self.check()

@@ -38,8 +38,8 @@ class Descriptors:
     """The MQI structures for one producer's messages.
 
     Attributes:
-        of_run: MQMDs by kind of message. While the queue handle is inside a group, they are reused for whole messages before the
-            group's last, with the MQPMO ``IN_LOGICAL_ORDER``.
+        of_run: MQMDs by kind of message. While the queue handle is inside a group, they are reused with the MQPMO
+            ``IN_LOGICAL_ORDER``, for whole messages other than the group's last.
         headers: MQRFH2s by kind of message, with the present trace context; ``None`` if messages carry no context.
     """
 

@@ -1,8 +1,8 @@
 """Opens a producer's queue so that each group stays on one instance of a cluster queue.
 
 A cluster queue has instances at several queue managers. With ``bind="group"`` the queue manager chooses an instance for each
-group, with ``bind="open"`` one instance for all groups (IBM MQ, "MQOPEN and clusters"). The choice holds within one handle, but
-not across a restart. The first put after a restart goes without logical order, and is workload-balanced like a single message. So
+group, with ``bind="open"`` one instance for all groups (IBM MQ, "MQOPEN and clusters"). One handle keeps the choice, but a
+restart loses it. The first put after a restart goes without logical order, and is workload-balanced like a single message. So
 the rest of an interrupted group is put to the queue manager that the status record names, and the destination of each message is
 compared with that name. Two options are not offered. MQOO_BIND_NOT_FIXED would split groups. With MQOO_BIND_AS_Q_DEF an
 administrator could do the same, by changing DEFBIND to NOTFIXED.
@@ -68,7 +68,7 @@ class Destination:
     def open_for_the_rest(self) -> Queue:
         """Open the queue instance that has the beginning of the interrupted group.
 
-        Raises MQIError if the queue cannot be opened. A cluster queue is tried by its own name and by the instance's.
+        Raises MQIError if the queue cannot be opened. A cluster queue is opened by its own name or by the instance's name.
         """
         led_to: set[str] = set()
         if queue := self._open_by_its_name(1, led_to):
@@ -95,7 +95,7 @@ class Destination:
         raise refused
 
     def _open_by_its_name(self, times: int, led_to: set[str]) -> Queue | None:
-        """Open the queue until it leads to the recorded queue manager, ``times`` tries at most. Add other names to ``led_to``."""
+        """Open the queue, at most ``times`` times, until it leads to the recorded queue manager. Add any others to ``led_to``."""
         for _ in range(times):
             queue = self._connection.open_queue(self._queue, _ON_OPEN)
             if queue.resolved_q_mgr_name == self.resolved[1]:
@@ -148,7 +148,7 @@ class Destination:
         self.field = field
 
     def check_told(self) -> None:
-        """Raise ConfigurationError if MQPMO has not named the instance. Called when only a group's beginning would be committed.
+        """Raise ConfigurationError if MQPMO has not named the instance. Call this before a part of a group is committed.
 
         Also raises ConnectionBroken if the connection is lost while the queue is inquired.
         """

@@ -106,7 +106,7 @@ class OutgoingGroup(WithBlock):
     def resume_offset(self) -> int:
         """How many bytes of the next message are committed already, if it was interrupted between its segments; else 0.
 
-        Put that message again from its beginning: the group skips the committed bytes.
+        Put that message again from its beginning. The group skips the committed bytes.
         """
         return self._start.committed.offset
 

@@ -5,7 +5,7 @@ unit of work together with its status record.
 
 The last message of a group must be marked as the last when it is put, and only the end of the ``with`` block shows which message
 that is. So the producer always holds one message back: each ``put`` puts the previous one. ``resume_from`` counts only committed
-messages. So after a crash the application puts the held-back message again, and the messages of the open unit of work.
+messages. So after a crash the application puts again the messages of the open unit of work and the held-back message.
 
 A stream, or a message longer than ``segment_bytes``, is put in segments. A unit of work can end between two segments, so even a
 very long message needs no more memory than one unit of work. Even the first segment must say whether its message is the group's
@@ -82,7 +82,7 @@ class GroupProducer:
         Leaving the block puts the last message and commits. Leaving it by an exception backs out to the last commit. The next
         ``group()``, of this producer or after a restart, continues from there.
 
-        The input of a name is put once. If the last named group that this producer completed has this name, the returned group is
+        Each name's input is put once. If the last named group that this producer completed has this name, the returned group is
         complete (``group.is_complete``). Its ``resume_from`` is the number of its messages, and it accepts no more messages. The
         producer logs a warning, because another input under the same name would not be put. The producer knows no earlier names.
         For a list of names, use ``remaining``. A group without a name is put again if the program restarts after the group's end.

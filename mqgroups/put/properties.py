@@ -108,7 +108,7 @@ def _differs(name: str, found: Mapping[str, Value], given: Mapping[str, Property
 def with_group_properties(
     group: Mapping[str, PropertyValue], message: Mapping[str, PropertyValue] | None
 ) -> Mapping[str, PropertyValue]:
-    """Return the properties of a group's first message: the group's and its own. Raises MessageRefused if one has two values."""
+    """Return the properties of a group and of its first message together. Raises MessageRefused if a property has two values."""
     if not message:
         return group
     own = dict(checked(message))

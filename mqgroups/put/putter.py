@@ -256,7 +256,7 @@ class Putter:
         """Put a message in another way, because the queue manager has refused it with ``error``.
 
         If its properties were refused, the message goes without trace context. If it was too long, its trace context goes in a
-        message handle. After any other refusal ``error`` is raised, or the error of an earlier asynchronous put that caused it.
+        message handle. Any other refusal raises ``error``, or the error of the earlier asynchronous put that caused it.
         """
         self._answers.explain(error)
         if had_header and error.reason in _TOO_LONG:
@@ -269,7 +269,7 @@ class Putter:
         self._put_once(message, ends)
 
     def _arrived(self, message: Unsent, md: bytes, pmo: bytes, *, unanswered: bool) -> None:
-        """Check the MQMD and MQPMO that MQPUT returned for a message, and move the position behind the message.
+        """Check the MQMD and MQPMO that MQPUT returned for a message, and move the position past the message.
 
         Raises QueueManagerChanged if the message went to another queue manager than the group's first message, and
         ForeignSyncpoint if it is not the group's next message.
@@ -387,7 +387,7 @@ class Putter:
         self._run.go_to(self.owner.committed)
 
     def set_back(self) -> None:
-        """After a commit or a backout, set the position to that of the owner's record."""
+        """Set the position to that of the owner's record. Call this after a commit or a backout."""
         self._descriptors.of_run.clear()
         self._stand_at_committed()
         if self.owner.committed.at_start:
@@ -411,7 +411,7 @@ class Putter:
             self.set_back()
 
     def abandon(self, result: int, reason: str) -> None:
-        """Back out to the last commit, and end the group without completing it. If no message of it is committed, put nothing."""
+        """Back out, and end the group without completing it. If no part of the group is committed, put nothing."""
         self.back_out(BACKED_OUT)
         self.recover()
         committed = self.owner.committed
@@ -470,7 +470,7 @@ class Putter:
     # --- in a pipe
 
     def unit_committed(self) -> None:
-        """Move the position behind the messages of this putter that the getter has committed."""
+        """Move the position past this putter's messages, because the getter has committed them."""
         self._unit_ended()
         self.set_back()
 
