@@ -1,4 +1,4 @@
-"""The thread of a connection, which makes the calls one after the other, in the order in which tasks made them.
+"""The thread of a connection. All calls run in this thread, one after the other, in the order in which tasks made them.
 
 An MQI call cannot be undone. A cancelled call ends normally, or it ends at its next wait (``ConnectionThread.sleep``), like an
 interrupted call. After an interruption the next call recovers (``connection/interruptions.py``). But no task gets the result of a

@@ -86,7 +86,7 @@ class Worker:
     """One run of a worker.
 
     Attributes:
-        can_leave: whether an exception may end the worker, because it only waits for a queue manager or its name's last owner.
+        can_leave: whether the worker only waits for a queue manager or its name's last owner, so that an exception may end it.
     """
 
     def __init__(self, job: Job, number: int, board: Board) -> None:
@@ -231,7 +231,7 @@ class Worker:
 
 
 def _is_still_open(error: Exception) -> bool:
-    """Return whether MQCLOSE has failed. If it has, no other worker can use the name until this connection ends."""
+    """Return whether the error is a failed MQCLOSE. Then no other worker can use the name until this connection ends."""
     return isinstance(error, MQIError) and error.verb == "MQCLOSE"
 
 
