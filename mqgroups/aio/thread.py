@@ -72,7 +72,7 @@ class ConnectionThread:
             certain: whether to make the call even if the task is cancelled before the call begins.
 
         Raises:
-            GroupUsage: the connection is closed; or the caller is a function of the application for which the thread is waiting.
+            GroupUsage: the connection is closed; or the thread is waiting for the caller, which is a function of the application.
         """
         if _waiting.get() is self:
             raise GroupUsage(

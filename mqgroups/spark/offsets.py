@@ -17,7 +17,7 @@ even if their removal stopped in the middle of a group. They are removed togethe
 
 Sometimes a removal does not find a group completely. The group may be gone, or the unit of work of a dead process may hide it. In
 the second case the whole group reappears when the queue manager backs out the unit of work. So such a group is *missed* from then
-on, and its micro-batch stays pending. When a hidden group must have reappeared, the source searches for it once more.
+on, and its micro-batch stays pending. After the longest time that a backout can take, the source searches for the group again.
 
 This module uses no MQI, no clock and no pyspark.
 """
@@ -131,7 +131,7 @@ class Offset:
         manifest: the identifier of the manifest, in hexadecimal digits; empty before the first micro-batch.
         groups, messages: the numbers of groups and messages in the micro-batch.
         pending: the manifests of earlier micro-batches whose groups may still be on the queue.
-        queue: the queue that the query read first, for error texts.
+        queue: the queue that the query read when it began, for error texts.
     """
 
     source: str = ""

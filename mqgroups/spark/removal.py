@@ -36,7 +36,7 @@ class Share:
     """Groups that one remover removes, and how much of them is removed.
 
     Attributes:
-        left: for each key whose group is not known to be gone, how much of the group committed units of work have got.
+        left: for each key whose group is not known to be gone, the part of the group that committed units of work got.
         coming_back: the keys of groups that certainly reappear, because their messages were got and not committed.
         is_done: whether the remover has searched for all groups without an error, and no group is coming back.
     """
@@ -134,7 +134,7 @@ class Removers:
         return not all(each.done() for each in self._working)
 
     def open(self, number: int) -> bool:
-        """Add removers until there are ``number``, or the maximum. Returns whether one was added. Raises MQGroupsError."""
+        """Add removers until there are ``number``, or the maximum. Returns whether a remover was added. Raises MQGroupsError."""
         missing = min(number, self._most) - len(self._takers)
         opening = [self._threads.submit(self._open) for _ in range(missing)]
         for error in [each.exception() for each in opening]:

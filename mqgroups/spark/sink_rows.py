@@ -8,7 +8,7 @@ The columns, of which only ``value`` and the column of the group are required:
 
     value             binary or string   the message's data; a string goes as UTF-8 text (MQSTR, CCSID 1208)
     group_key         the group; option groupBy can name another column. Text, binary, whole number, boolean, date, decimal
-    msg_seq_number    the order in the group; also: option sequenceColumn. Whole number, date, timestamp, decimal, text
+    msg_seq_number    the order; option sequenceColumn can name another column. Whole number, date, timestamp, decimal, text
     correl_id         binary             24 bytes
     format            string             the MQMD's Format
     ccsid             whole number       the CCSID of text: the sink encodes a string in this CCSID; bytes must already be in it

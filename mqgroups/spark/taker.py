@@ -105,7 +105,7 @@ class Taker:
             yield from self._take_rest(key)
 
     def _lies_alone(self, key: Key) -> bool:
-        """Return whether the GroupId's first message begins the group, and is directly followed by its next segment or number 2.
+        """Return whether the GroupId's first message begins the group, with its next segment or message 2 directly behind.
 
         This is nearly always so. Then a search by GroupId and sequence number finds a message of this group.
         """
@@ -129,7 +129,7 @@ class Taker:
         return place
 
     def _take_number(self, key: Key, number: int) -> Generator[_Physical, None, GotSoFar]:
-        """Get the first message with this number, or its segments. Returns the counts; 0 messages if it is incomplete."""
+        """Get the first message with this number, or its segments. Returns the counts, of 0 messages if it is incomplete."""
         part = GotSoFar()
         md = st.md(group_id=key.identifier, msg_seq_number=number)
         while not part.is_message:

@@ -1,6 +1,6 @@
 """Decides why a group fails, from the counts of its messages.
 
-A group fails as a whole. The reason is the first in this list that applies. The detail names all reasons that apply:
+A group fails as a whole. The detail names all reasons that apply. The reason is the first of them in this list:
 
     abandoned       the producer ended the group without completing it (``group.abandon``)
     not_in_group    a message is not in a group
