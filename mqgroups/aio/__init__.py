@@ -22,12 +22,12 @@ group.py          the common base of all groups
 owner.py          the common base of producers, consumers and pipes
 producer.py  consumer.py  pipe.py     producers, consumers and pipes with methods to await
 
-Theory of operation. One thread makes all calls of a connection, in the order in which tasks made them. So no call waits for
-a call of another connection, and the event loop never waits for a queue manager. If a call is cancelled, its task gets
+Theory of operation. All calls of a connection run in one thread, in the order in which tasks made them. So no call waits for a
+call of another connection, and the event loop never waits for a queue manager. If a call is cancelled, its task gets
 CancelledError at once. The task cannot know what the call did, or whether the call began. In the thread, the call ends normally
-or at its next wait. If it ends at a wait, this is an interruption (docs/explanation/message-groups.md): the next call on the
-connection backs out, opens the queues again and reads the status record. In both cases the group of a cancelled call accepts no
-more calls. The same producer or consumer, a new one, or another program resumes the group after the group's last commit.
+or at its next wait. An end at a wait is an interruption (docs/explanation/message-groups.md), so the next call on the connection
+backs out, opens the queues again and reads the status record. In both cases the group of the cancelled call accepts no more
+calls. The group can be resumed after its last commit by the same producer or consumer, by a new one, or by another program.
 """
 
 from __future__ import annotations

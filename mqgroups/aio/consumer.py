@@ -21,7 +21,7 @@ class AsyncGroupConsumer(AsyncOwner[consumer.GroupConsumer]):
     """Gets message groups from one queue. Made by ``AsyncQueueManager.group_consumer``."""
 
     def __aiter__(self) -> AsyncIterator[AsyncIncomingGroup]:
-        """Return an iterator over the groups. If a group is interrupted, it is the first; see ``mqgroups.GroupConsumer``.
+        """Return an iterator over the groups. An interrupted group comes first; see ``mqgroups.GroupConsumer``.
 
         After a cancelled call, iterate again. The first group is then the interrupted group.
         """
@@ -76,7 +76,7 @@ class AsyncIncomingGroup(AsyncGroup[group.IncomingGroup]):
 
     @property
     def repeats(self) -> bool:
-        """Whether this group has the same key as the group that this consumer completed before this group."""
+        """Whether this group has the same key as the previous group that this consumer completed."""
         return self._sync.repeats
 
 

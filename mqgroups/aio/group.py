@@ -48,7 +48,7 @@ class AsyncGroup(Called[_G]):
     """A group with a checkpoint: an incoming group, or an outgoing group of a producer."""
 
     def set_checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Commit ``checkpoint`` with the next message that is put, or with the next syncpoint of a consumer."""
+        """Commit ``checkpoint`` with the next message of an outgoing group, or with the next syncpoint of an incoming group."""
         self._calls.check()
         self._sync.set_checkpoint(checkpoint)
 

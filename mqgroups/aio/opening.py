@@ -20,7 +20,7 @@ _T = TypeVar("_T", bound=_Closes)
 
 
 class Opening(Generic[_T]):
-    """Opens an object once. ``async with`` also closes the object. If you use ``await`` instead, close the object yourself."""
+    """Opens an object. Use this only once. ``async with`` also closes the object. After ``await``, close the object yourself."""
 
     def __init__(self, opens: Coroutine[Any, Any, _T]) -> None:
         # A coroutine, not its function, because Python warns if no task awaits a coroutine.

@@ -1,4 +1,4 @@
-"""The thread of a connection, which makes the calls one after the other, in the order in which tasks made them.
+"""The thread of a connection. All calls run in this thread, one after the other, in the order in which tasks made them.
 
 An MQI call cannot be undone. A cancelled call ends normally, or it ends at its next wait (``ConnectionThread.sleep``), like an
 interrupted call. After an interruption the next call recovers (``connection/interruptions.py``). But no task gets the result of a
@@ -72,7 +72,7 @@ class ConnectionThread:
             certain: whether to make the call even if the task is cancelled before the call begins.
 
         Raises:
-            GroupUsage: the connection is closed; or the caller is a function of the application for which the thread is waiting.
+            GroupUsage: the connection is closed; or the thread is waiting for the caller, which is a function of the application.
         """
         if _waiting.get() is self:
             raise GroupUsage(

@@ -1,4 +1,4 @@
-"""The demo, ``mqgroups demo``: sends a table of flights as message groups, and kills its programs and queue manager meanwhile.
+"""The demo, ``mqgroups demo``: sends a table of flights as message groups, and meanwhile kills its programs and queue manager.
 
     run.py          starts and kills the queue manager, the producer and the consumer, and compares the result with the table
     supervisor.py   kills programs, and restarts them until they are done

@@ -1,7 +1,7 @@
 """The consumer: gets groups from queue FLIGHTS and writes each group to a separate file, with a line for each message.
 
-``mqgroups.FileSink`` writes each file exactly once. The files are numbered in the order in which their groups arrive. The file
-that reports the end is made before the checkpoint is removed, as in the producer.
+``mqgroups.FileSink`` writes each file exactly once. The files are numbered in the order in which their groups arrive. Like
+the producer, this program makes the file that reports its end before it removes the checkpoint.
 """
 
 from __future__ import annotations

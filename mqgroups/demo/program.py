@@ -44,7 +44,7 @@ class DemoProgress:
             self.report()
 
     def report(self) -> None:
-        """Write the position."""
+        """Write the numbers of messages and reconnections."""
         self.say(f"at {self.position} {connection_of(self._connection).generation}")
 
     def resumed(self, where: str) -> None:

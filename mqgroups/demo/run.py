@@ -31,7 +31,7 @@ _KILLS = 3
 
 
 class View:
-    """The display of a running demo: progress bars on a terminal, otherwise lines."""
+    """The display of a running demo. It shows progress bars on a terminal, and otherwise lines of text."""
 
     def __init__(self, console: Console, programs: Sequence[Program]) -> None:
         self._console = console

@@ -6,7 +6,7 @@
     mqgroups.FileSha256                       the file's SHA-256, in hexadecimal digits
 
 IBM MQ Managed File Transfer has other names for these properties, and no digest. The names are only known from IBM's page "MQ
-message properties set by MFT on messages written to destination queues". It gives no types, so text is read as a number, too.
+message properties set by MFT on messages written to destination queues". It gives no types, so a number may also be text.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Description:
 
     @property
     def total(self) -> int | None:
-        """The file's length; ``None`` if it is not known, or if no file can have it. A message can give any number as length."""
+        """The file's length; ``None`` if it is not known, or if no file can be so long. A message can give any number."""
         return self.data_bytes if self.data_bytes is not None and 0 <= self.data_bytes <= sys.maxsize else None
 
     def wrong(self, path: Path, on_bytes: OnBytes = unseen) -> str:

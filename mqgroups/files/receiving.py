@@ -55,7 +55,7 @@ class FileReceiver:
             open_consumer: called with ``on_abandon``. It returns a consumer that has this ``on_abandon``, and ``stream=True``.
             folder: an existing folder that nothing else writes to.
             keep_waiting: whether to continue waiting if the rest of a group does not come within ``group_wait_s``.
-            max_bytes: the maximum length of a file, whatever the sender has described. A longer file is cut, and quarantined.
+            max_bytes: the maximum length of a file. A longer file is cut and quarantined, whatever its description says.
             on_bytes: called with the progress of each file.
 
         Raises GroupUsage, OSError, MQGroupsError: see ``FileSink`` and ``group_consumer``.
@@ -117,7 +117,7 @@ class FileReceiver:
             yield from self._in_place()
 
     def _in_place(self) -> Iterator[Received]:
-        """Yield the file that was renamed since the last call. The first call yields the file that the last start has left."""
+        """Yield the file that was renamed since the last call. The first call yields the file that the last start left."""
         finished, self._sink.finished = self._sink.finished, None
         if finished is not None:
             # Until the next commit, the sink's checkpoint is about this file.
@@ -143,5 +143,5 @@ def _name_of(group: IncomingGroup) -> str:
 
 
 def _known_as(about: Description, group: IncomingGroup) -> Path:
-    """Return the file's name as operators know it. They do not know the file's hidden name."""
+    """Return the name under which operators know the file, instead of the file's hidden name."""
     return Path(about.name or short_id(group.key))

@@ -193,7 +193,7 @@ class FileSender:
         return interrupted.name or "a group without a name"
 
     def send(self, path: Path) -> Sent | None:
-        """Send a file of ``in_order``, or the rest of it. Return ``None`` if the file has changed since its folder was listed.
+        """Send a file from ``in_order``, or the file's rest. Return ``None`` if the file has changed since its folder was listed.
 
         Raises:
             GroupUsage: the file changed while it was read, so nothing of it was sent; or it changed while it was sent, so its
@@ -223,7 +223,7 @@ class FileSender:
         return Sent(is_new, look.data_bytes)
 
     def _move(self, path: Path, archive: Path, content: str) -> None:
-        """Move a file to the archive after it was sent. No file of the archive is replaced."""
+        """Move a file to the archive after it was sent. Do not replace a file in the archive."""
         # If the path is a link, the link is moved, not the file that it leads to.
         moved = path.lstat()
         target = archive / free_name(archive, path.name, "", content)

@@ -109,8 +109,8 @@ class FileSink:
         instead, or else a random number. For a message without a group, its MsgId replaces the GroupId.
 
         Raises:
-            GroupUsage: the block is entered, but the beginning of the group or of its file is missing.
-            OSError: the block is entered, but the file cannot be opened.
+            GroupUsage: when the block is entered, because the beginning of the group or of its file is missing.
+            OSError: when the block is entered, because the file cannot be opened.
         """
         file = self._begin(group)
         in_order = False
@@ -233,8 +233,8 @@ class FileSink:
 def free_name(folder: Path, name: str, *ends: str, beside: str = "") -> str:
     """Return ``name`` with the first suffix of ``ends`` that makes a new name in the folder, or else with a random suffix.
 
-    Characters that the locale lacks are escaped. A name that would be too long for the file system, also with ``beside``
-    appended, is cut before the suffix.
+    Characters that the locale lacks are escaped. If the name would be too long for the file system with its suffix and
+    ``beside``, the part before the suffix is cut.
     """
     encoding, most = sys.getfilesystemencoding(), os.pathconf(folder, "PC_NAME_MAX") - len(beside)
     try:

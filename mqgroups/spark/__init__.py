@@ -34,7 +34,7 @@ def checked(messages: DataFrame, *, trailer: Column | str | None = None) -> Data
     """Return a row with ``key``, ``reason`` and ``detail`` for each group that fails a check. A good group has no row.
 
     Join the result with the messages by ``key``: a ``left_anti`` join gives the good groups, an inner join gives the failed
-    groups. Each action computes the result again, so ``persist`` messages that come from a queue.
+    groups. Each action computes the result again, so call ``persist`` on messages from a queue first.
 
     Args:
         messages: all rows of each group, from a batch read or from a micro-batch in ``foreachBatch``. Additional columns are
@@ -79,7 +79,7 @@ def register(spark: SparkSession) -> None:
 
 
 def is_written(options: Mapping[str, str]) -> bool:
-    """Return whether an earlier run has completed a batch write. Then a program need not compute the rows again.
+    """Return whether an earlier run has completed a batch write. If so, a program need not compute the rows again.
 
     Args:
         options: the options of ``df.write.format("ibmmq")``, with ``txnAppId`` and ``txnVersion``.

@@ -15,7 +15,7 @@ _log = logging.getLogger("mqgroups.spark")
 
 
 class Ahead:
-    """The thread that finds groups in advance, if one runs. The object can be pickled while no thread runs."""
+    """Runs a thread that finds groups in advance. The object can be pickled while the thread is not running."""
 
     def __init__(self) -> None:
         self._work: tuple[Thread, Event] | None = None

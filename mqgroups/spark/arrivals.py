@@ -1,10 +1,10 @@
 """Finds the groups that arrive on a queue, at a cost that depends on the number of new groups.
 
 Between calls the browse cursor stays where it is. So a group at the end of the queue costs one MQGET, however deep the queue is.
-A group can also appear where the cursor has already passed, because its last message comes late, or because its messages are
-committed later than messages behind them. Only another *pass*, which reads every first message from the start of the queue, finds
-such a group. After each pass there is a pause that is four times as long as the pass, so passes take at most a fifth of the time.
-While no group arrives, the pause grows to four seconds.
+A group can also appear where the cursor has already passed, because its last message comes late, or because messages behind it
+are committed first. Only another *pass*, which reads the first message of each group from the start of the queue, finds such a
+group. After each pass there is a pause that is four times as long as the pass, so passes take at most a fifth of the time. While
+no group arrives, the pause grows to four seconds.
 
 A group that does not fit into a micro-batch waits here for the next micro-batch. Applications can use a GroupId more than once.
 Then messages of one group could be mistaken for messages of another group with the same GroupId. So the second group is *held*
@@ -78,7 +78,7 @@ class Arrivals:
         return {key.stamp for key in self._waiting}
 
     def waits(self, key: Key) -> bool:
-        """Return whether this message outside groups, or any group with this GroupId, waits for a micro-batch."""
+        """Return whether any group with the key's GroupId, or the key's message outside groups, waits for a micro-batch."""
         return any(each.name == key.name for each in self._waiting)
 
     @property
@@ -121,14 +121,14 @@ class Arrivals:
             yield from self._new(self._walked(), planning, names)
 
     def next_ones(self, planning: Planning, wait_ms: int) -> Iterator[Planned]:
-        """Wait up to ``wait_ms`` for a group at the end of the queue. Yield it and the groups behind it. Raises MQIError."""
+        """Wait up to ``wait_ms`` for a group at the queue's end. Yield this group and the groups behind it. Raises MQIError."""
         if not self._is_closed:
             self._at_end = False
             yield from self._new(self._queue.more_heads(wait_ms), planning, set())
             self._at_end = True
 
     def latest(self, planned: Planned) -> Planned:
-        """Return ``planned``. If it is for messages outside groups, return it with all copies that have been found so far."""
+        """Return a waiting group, or waiting messages outside groups with all copies that have been found so far."""
         return planned if planned.key.is_group else self._waiting[planned.key]
 
     def counted(self, planned: Planned) -> None:

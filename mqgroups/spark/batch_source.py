@@ -1,7 +1,7 @@
 """The batch source, which browses the groups that are on the queue when Spark plans the DataFrame.
 
-Spark plans a DataFrame once. It reads the bundles again for each action on the DataFrame, and when it retries a task. So the
-source removes nothing. To remove what was read, read a stream with ``trigger(availableNow=True)``. Streams read bundles too.
+Spark plans a DataFrame once. For each action, and to retry a task, it reads bundles (groups for one task) again. So the source
+removes nothing. To remove what was read, read a stream with ``trigger(availableNow=True)``. Streams read bundles too.
 """
 
 from __future__ import annotations

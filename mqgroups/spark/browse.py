@@ -1,4 +1,4 @@
-"""Browse the groups on a queue: which groups are complete, how many messages they have, and the messages themselves.
+"""Browses a queue: finds its complete groups, counts the messages of a group, and reads the messages.
 
 To find complete groups, this module browses for sequence number 1 in physical order, with MQGMO_ALL_MSGS_AVAILABLE. Then it
 searches for a group's last message by sequence number. One call is enough if the group is as long as the previous group.
@@ -125,7 +125,7 @@ class BrowsedQueue:
     # --- the groups
 
     def heads(self) -> Iterator[Planned]:
-        """Begin a pass over the queue: yield all complete groups and messages outside groups, in physical order.
+        """Begin a pass over the queue. Yield all complete groups and all messages outside groups, in physical order.
 
         If a group has more than one message, its messages are not counted. If several messages outside groups have the same key,
         the key is yielded once for each message, and ``copies`` is the number of these messages so far. Raises MQIError.
@@ -141,7 +141,7 @@ class BrowsedQueue:
         return self._heads(mq.MQGMO_BROWSE_NEXT, wait_ms)
 
     def forget(self, keys: Iterable[Key]) -> None:
-        """Let the pass yield these keys again, because it may find other messages with them. The old messages are removed."""
+        """Let the pass yield these keys again. Their messages are removed, but other messages may have the same keys."""
         for key in keys:
             self._pass.seen.pop(key, None)
 
@@ -190,7 +190,7 @@ class BrowsedQueue:
         return Planned(planned.key, number_of_last(lambda seq: self._place(planned.key, seq), guess))
 
     def first_key(self) -> Key | None:
-        """Return the first message's key, as if this message began its group; ``None`` if the queue is empty. Raises MQIError."""
+        """Return the key of the first message, as if it began its group; ``None`` if the queue is empty. Raises MQIError."""
         found = self._descriptor(st.md(), st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY))
         return None if found is None else key_of(found[0])
 
@@ -293,7 +293,7 @@ class BrowsedQueue:
                 yield message
 
     def _is_first(self, key: Key) -> bool:
-        """Return whether this group's first message is the first one on the queue of all groups with the same GroupId."""
+        """Return whether this group's first message precedes the first messages of all other groups with the same GroupId."""
         md = st.md(group_id=key.identifier, msg_seq_number=1)
         found = self._descriptor(
             md, st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY, match_options=_BY_GROUP_ID | self._head_match)

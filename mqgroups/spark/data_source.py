@@ -1,4 +1,4 @@
-"""The data source ``ibmmq``, as Spark calls it: the schema, readers and writers for given options.
+"""The data source ``ibmmq``. Its methods, which Spark calls, return the schema, readers and writers for given options.
 
 For each call, Spark makes a data source in another process, and pickles the result. So a data source has no connection or state.
 """

@@ -39,7 +39,7 @@ class WriteRefused(ApplicationError):
     """A DataFrame or one of its rows cannot be written as message groups.
 
     Attributes:
-        because: ``"columns"``, ``"row"`` or ``"mode"`` is refused. Only append is possible, because messages cannot be replaced.
+        because: what is refused (``"columns"``, ``"row"`` or ``"mode"``). Only append works, because messages cannot be replaced.
     """
 
     def __init__(self, message: str, because: Literal["columns", "row", "mode"]) -> None:
@@ -63,7 +63,7 @@ class IdentityMissing(EnvironmentFailure):
 
 
 class CheckpointUnusable(StatusError):
-    """A query's checkpoint does not match the messages on the queues. The source has removed no group of that micro-batch.
+    """A checkpoint's micro-batch does not match the messages on the queues. The source removes no group of this micro-batch.
 
     Attributes:
         because: ``"version"`` means that another version wrote the offset, ``"missing"`` that the status queue lacks the list of

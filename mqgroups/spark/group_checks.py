@@ -1,4 +1,4 @@
-"""Check the groups of a DataFrame in Spark: count the messages of each group, and decide from the counts (``verdicts.py``).
+"""Checks the groups of a DataFrame in Spark. Counts the messages of each group, and decides from the counts (``verdicts.py``).
 
     messages ──► window by key, ordered by number ──► one row of facts for each group ──► verdicts, in Arrow batches
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _read(report: str | None) -> object:
-    """Return the report of a source; ``None`` if it is not JSON, as with other sources and older versions of Spark."""
+    """Return a source's report; ``None`` if it is not JSON. Other sources and older versions of Spark report other texts."""
     try:
         return json.loads(report or "null")
     except ValueError:

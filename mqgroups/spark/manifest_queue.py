@@ -76,7 +76,7 @@ class ManifestQueue:
         return self._connection.open_queue(name, _OPEN_OPTIONS, dynamic_q_name=dynamic_q_name)
 
     def browse(self, source: bytes) -> list[tuple[bytes, bytes]]:
-        """Return MsgId and data of messages with this CorrelId. Raises MQIError, and StatusQueueUnusable if one is a report."""
+        """Return MsgId and data of messages with this CorrelId. Raises MQIError; StatusQueueUnusable if a message is a report."""
         return self._reserved.again(lambda: self._browse(source))
 
     def _browse(self, source: bytes) -> list[tuple[bytes, bytes]]:

@@ -23,11 +23,11 @@ What happens to a manifest in the calls of Spark::
     latestOffset(M)       the unit of work that puts the next manifest deletes the manifests up to number M that offset M does not
                           name, and the parts and signs of manifests that have a mark
 
-A sink skips a micro-batch whose number it has written before. After a crash this is right, because tasks have read the
+A sink skips a micro-batch whose number it has written before. After a crash it is right to do so, because tasks have read the
 micro-batch and its signs are on the queue. But a new checkpoint begins at 0 again. If the old output is kept, the sink then skips
-micro-batches that no task has read. A foreachBatch function can also read only a part of its rows. So the groups of a manifest
+micro-batches that no task has read. Also, a foreachBatch function may read only a part of its rows. So the groups of a manifest
 are removed only if each bundle of the manifest has a sign. (A task does not know how much of its last record batch Spark uses. So
-nobody notices if a part of this batch is not used.)
+nobody notices if Spark does not use the end of this record batch.)
 
 A manifest is never changed. If a process dies during a removal, its unit of work hides some groups, but neither the manifest nor
 the mark. So for each manifest that Spark's log names, either all parts or the mark are visible at any time. If neither is
@@ -122,7 +122,7 @@ class _OnQueue:
     Attributes:
         parts: the MsgIds of all messages except the mark.
         marks: the MsgIds of the mark.
-        read: the groups of each part that was read, by the number of the part.
+        read: the groups of each part that this process has read. The keys are the numbers of the parts.
         since: the time of the removal that did not find some groups, in seconds since 1970; 0 if all were found.
         begun: the keys of the groups for which a note reports that the beginning is gone.
         seq: the number of the manifest's micro-batch; 0 if the status queue has no part.
@@ -263,7 +263,7 @@ class Manifests:
         return frozenset(key for manifest in found if not manifest.since for key in manifest.hidden)
 
     def _missing(self, manifest: str, found: int, expected: int) -> CheckpointUnusable:
-        """Return the error for a manifest with ``found`` of ``expected`` parts on the status queue; 0 if both are unknown."""
+        """Return the error for a manifest with ``found`` of ``expected`` parts on the status queue. If unknown, both are 0."""
         name = self._messages.name
         return CheckpointUnusable(
             f"manifest {manifest}, which the query's checkpoint names, is not on status queue {name}"
@@ -285,7 +285,7 @@ class Manifests:
         return (self._messages.has(source, sign_of(name, bundle)[0]) for bundle in range(manifest.bundles))
 
     def unread(self, offset: Offset, being_removed: Container[str]) -> CheckpointUnusable | None:
-        """Return the error for a manifest up to ``offset`` that tasks have not read to its end; ``None`` if there is none."""
+        """Return the error for a manifest up to ``offset`` that tasks have not read to its end; ``None`` if all were read."""
         for each in offset.manifests:
             manifest = self._manifests.get(each)
             if manifest is not None and not manifest.since and each not in being_removed:

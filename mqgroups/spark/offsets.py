@@ -17,7 +17,7 @@ even if their removal stopped in the middle of a group. They are removed togethe
 
 Sometimes a removal does not find a group completely. The group may be gone, or the unit of work of a dead process may hide it. In
 the second case the whole group reappears when the queue manager backs out the unit of work. So such a group is *missed* from then
-on, and its micro-batch stays pending. After a time in which the group must have reappeared, the source searches for it once more.
+on, and its micro-batch stays pending. After the longest time that a backout can take, the source searches for the group again.
 
 This module uses no MQI, no clock and no pyspark.
 """
@@ -51,7 +51,7 @@ class Key:
         identifier: the GroupId, or the MsgId of a message outside groups (24 bytes). Applications can use it more than once.
         stamp: PutDate and PutTime of the group's first message or of the message outside groups (16 digits).
         msg_id: the MsgId of the group's first message (24 bytes); empty for a message outside groups.
-        copies: how many messages outside groups the key includes. It includes those that are first on the queue.
+        copies: how many messages outside groups the key includes, counted from the first on the queue.
     """
 
     identifier: bytes
@@ -115,7 +115,7 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a micro-batch in groups and messages. It has at least one group, even if this group exceeds a limit."""
+    """The limits of a micro-batch in groups and messages. The first group is always taken, even if it exceeds a limit."""
 
     groups: int | None = None
     messages: int | None = None
@@ -131,7 +131,7 @@ class Offset:
         manifest: the identifier of the manifest, in hexadecimal digits; empty before the first micro-batch.
         groups, messages: the numbers of groups and messages in the micro-batch.
         pending: the manifests of earlier micro-batches whose groups may still be on the queue.
-        queue: the queue that the query read first, for error texts.
+        queue: the queue that the query read when it began, for error texts.
     """
 
     source: str = ""

@@ -1,20 +1,20 @@
 """Removes the groups of a finished micro-batch in several threads, while the next micro-batch is planned and read.
 
-The groups are divided into *shares*. A *remover* removes one share after the other. It is a thread with its own connection, on
-which the queue is open for shared input. It gets messages and commits, and decides nothing. At its first error, a remover leaves
-the rest of its share and disconnects. So its unit of work is backed out. The other removers continue. The thread that Spark calls
-starts the removers, later waits for them, and decides whether a share is removed again (``reservation.py``). Two groups with one
-GroupId are never removed at the same time, because ``arrivals.py`` holds one of them back.
+The groups are divided into *shares*. A *remover* is a thread that removes one share after another. It has its own connection, on
+which the queue is open for shared input. At its first error, a remover leaves the rest of its share and disconnects, so the queue
+manager backs out its unit of work. The other removers continue. The thread that Spark calls starts the removers and later waits
+for them. This thread also decides whether a share is removed again (``reservation.py``). Two groups with one GroupId are never
+removed at the same time, because ``arrivals.py`` holds one of them back.
 
 A missing group is not an error, so removal can be repeated after any interruption. A group is gone if committed units of work got
-all of its messages. Otherwise it is *missed*. The unit of work of a dead connection may hide the group, because IBM does not
-document that this unit of work is backed out before another application can open the queue exclusively. If a remover got messages
-of a group, and lost the connection before MQCMIT, these messages certainly reappear. Such a group is *coming back*.
+all of its messages. Otherwise it is *missed*, because the unit of work of a dead connection may still hide the group. IBM does
+not document that this unit of work is backed out before another application can open the queue exclusively. If a remover got
+messages of a group, and lost the connection before MQCMIT, these messages certainly reappear. Such a group is *coming back*.
 
 If a unit of work may hide the beginning of a group, the rest of the group stays on the queue. If the rest were removed, the
-beginning could reappear without it, and messages of the next group with this GroupId would be mistaken for the rest. If a unit
-of work ends in the middle of a group, it also puts a *note* on the status queue that the beginning is gone. Then another process
-removes the rest at once. If that process finds no note, it leaves the rest until no message can reappear any more.
+beginning could reappear alone, and messages of the next group with this GroupId would be mistaken for the rest. If a unit of work
+ends in the middle of a group, it also puts a *note* on the status queue. The note says that the group's beginning is gone. So
+another process can remove the rest at once. Without a note, it leaves the rest until no message can reappear any more.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Share:
     """Groups that one remover removes, and how much of them is removed.
 
     Attributes:
-        left: for each key whose group is not known to be gone, how much of the group committed units of work have got.
+        left: for each key whose group is not known to be gone, the part of the group that committed units of work got.
         coming_back: the keys of groups that certainly reappear, because their messages were got and not committed.
         is_done: whether the remover has searched for all groups without an error, and no group is coming back.
     """
@@ -134,7 +134,7 @@ class Removers:
         return not all(each.done() for each in self._working)
 
     def open(self, number: int) -> bool:
-        """Add removers until there are ``number``, or the maximum. Returns whether one was added. Raises MQGroupsError."""
+        """Add removers until there are ``number``, or the maximum. Returns whether a remover was added. Raises MQGroupsError."""
         missing = min(number, self._most) - len(self._takers)
         opening = [self._threads.submit(self._open) for _ in range(missing)]
         for error in [each.exception() for each in opening]:

@@ -103,7 +103,7 @@ class ReservedQueue(BrowsedQueue):
         return self._removers.are_working
 
     def remove(self, shares: Iterable[Share]) -> None:
-        """Begin to remove these shares. Call ``removed`` before the next call. Raises the same errors as ``removed``."""
+        """Begin to remove these shares. Call ``removed`` before you call this again. Raises the same errors as ``removed``."""
         self._shares = list(shares)
         self.again(self._start)
 

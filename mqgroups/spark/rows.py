@@ -3,9 +3,9 @@
 A record batch is yielded when its data reaches 4 MiB. So a worker never holds more data than 4 MiB and one message. pyarrow is
 imported when the first record batch is made.
 
-With ``MQGMO_PROPERTIES_FORCE_MQRFH2``, one MQGET returns the data and all properties. With a message handle, each property would
-take a call. Names of properties are those of MQINQMP: nested folders are joined with dots, and ``usr`` is omitted. For folders
-other than ``usr`` and ``jms`` this is unverified on IBM MQ. Source: IBM MQ, "MQRFH2", "Property names".
+Properties are read from an MQRFH2 (``MQGMO_PROPERTIES_FORCE_MQRFH2``), because one MQGET then returns them with the data. A
+message handle would need a call for each property. Property names are as in MQINQMP: nested folders are joined with dots, and
+``usr`` is omitted. This is unverified on IBM MQ except for ``usr`` and ``jms``. Source: IBM MQ, "MQRFH2", "Property names".
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _HEX = re.compile("[0-9A-Fa-f]*")
 
 
 class Headed(NamedTuple):
-    """The data after a message's MQRFH2, and the contents of the MQRFH2: the description of the data, and properties in UTF-8."""
+    """The data after a message's MQRFH2, the MQRFH2's description of this data, and the MQRFH2's properties in UTF-8."""
 
     data: bytes
     encoding: int
@@ -200,7 +200,7 @@ def taken_off(data: bytes, encoding: int, ccsid: int) -> Headed | None:
 
 @lru_cache
 def format_text(format_name: bytes) -> str | None:
-    """Return a Format or another name in the MQMD as text; ``None`` if it is not ASCII, because it could not be put again."""
+    """Return a Format or another name in the MQMD as text; ``None`` if it is not ASCII, because a sink could not put it."""
     name = format_name.split(b"\0", 1)[0].rstrip(b" ")
     return name.decode("ascii") if name.isascii() else None
 

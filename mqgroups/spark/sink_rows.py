@@ -1,14 +1,14 @@
 """Rows as message groups: the possible columns of a DataFrame, and the conversion of record batches to groups.
 
-Spark gives a sink rows in no order. So this module keeps all rows of a task, and Arrow sorts them. It keeps 64 MiB in memory, and
-the rest in a temporary file in Spark's local folder, which disappears with the task. A partition that is one group and needs no
-sorting is put while it is read. The order must be the same in a repeated batch, so two rows with the same place are refused.
+Spark gives rows to a sink in any order. So this module keeps all rows of a task, and Arrow sorts them. It keeps 64 MiB in memory,
+and the rest in a temporary file in Spark's local folder. The file disappears with the task. A partition that is one group and
+needs no sorting is put while it is read. A repeated batch must have the same order, so two rows with the same place are refused.
 
 The columns, of which only ``value`` and the column of the group are required:
 
     value             binary or string   the message's data; a string goes as UTF-8 text (MQSTR, CCSID 1208)
     group_key         the group; option groupBy can name another column. Text, binary, whole number, boolean, date, decimal
-    msg_seq_number    the order in the group; also: option sequenceColumn. Whole number, date, timestamp, decimal, text
+    msg_seq_number    the order; option sequenceColumn can name another column. Whole number, date, timestamp, decimal, text
     correl_id         binary             24 bytes
     format            string             the MQMD's Format
     ccsid             whole number       the CCSID of text: the sink encodes a string in this CCSID; bytes must already be in it
@@ -203,7 +203,7 @@ class _Rows:
         )
 
     def key(self, at: int, otherwise: str) -> str:
-        """Return a row's key as text, or ``otherwise``. All keys have one type, so different keys have different texts."""
+        """Return a row's key as text; ``otherwise`` without a key column. Keys have one type, so unequal keys differ as text."""
         if self._columns.key is None:
             return otherwise
         key = self.value(self._columns.key, at)

@@ -219,7 +219,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
         return Limits(limit.max_rows, self._options.max_messages_per_trigger)
 
     def _groups_of(self, heads: Iterable[Planned], limits: Limits) -> Sequence[Planned]:
-        """Return the groups of the next micro-batch: those of ``heads`` that come first and fit within the limits."""
+        """Return the groups of the next micro-batch, which are the first of ``heads`` that fit within the limits."""
         _, _, arrivals = self._opened
         groups = [arrivals.latest(planned) for planned in list(admitted(self._candidates(heads, limits), limits))]
         if len(groups) <= _MOST_COUNTED or limits.messages is not None:
@@ -228,7 +228,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
         return [Planned(planned.key, 0) for planned in groups]
 
     def _candidates(self, heads: Iterable[Planned], limits: Limits) -> Iterator[Planned]:
-        """Yield these groups with their messages counted. Omit groups that only look complete."""
+        """Count the messages of these groups, and yield the groups. Omit groups that only look complete."""
         queue, _, arrivals = self._opened
         for number, planned in enumerate(heads):
             counted = planned

@@ -1,4 +1,4 @@
-"""Gets the messages of a group from a queue, in syncpoint. Messages and order are the same as in ``browse.py``.
+"""Gets the messages of a group from a queue, in syncpoint. The messages and their order are the same as in ``browse.py``.
 
 Applications can use a GroupId more than once. So this module identifies a group's first message by MsgId and put time. From there
 on it gets one message for each sequence number, without the data. If the first message is gone, it gets the rest of the group, up
@@ -105,7 +105,7 @@ class Taker:
             yield from self._take_rest(key)
 
     def _lies_alone(self, key: Key) -> bool:
-        """Return whether the first message with the GroupId begins the group, and its next segment or number 2 follows directly.
+        """Return whether the GroupId's first message begins the group, with its next segment or message 2 directly behind.
 
         This is nearly always so. Then a search by GroupId and sequence number finds a message of this group.
         """
@@ -129,7 +129,7 @@ class Taker:
         return place
 
     def _take_number(self, key: Key, number: int) -> Generator[_Physical, None, GotSoFar]:
-        """Get the first message with this number, or its segments. Returns the counts; 0 messages if it is not complete."""
+        """Get the first message with this number, or its segments. Returns the counts, of 0 messages if it is incomplete."""
         part = GotSoFar()
         md = st.md(group_id=key.identifier, msg_seq_number=number)
         while not part.is_message:

@@ -1,6 +1,6 @@
 """Decides why a group fails, from the counts of its messages.
 
-A group fails as a whole. The reason is the first in this list that applies. The detail names all reasons that apply:
+A group fails as a whole. The detail names all reasons that apply. The reason is the first of them in this list:
 
     abandoned       the producer ended the group without completing it (``group.abandon``)
     not_in_group    a message is not in a group
@@ -31,7 +31,7 @@ class GroupFacts(NamedTuple):
         messages: the number of messages, including the trailer.
         highest: the highest sequence number.
         last: the lowest sequence number of a message that is marked as the last; ``None`` if no message is marked.
-        steps: neighbors ``before`` and ``number`` in the sorted sequence numbers, with 0 in front, that do not differ by 1.
+        steps: neighbors ``before`` and ``number`` that do not differ by 1. A 0 precedes the sorted sequence numbers.
         trailers: the number of trailers.
         first_trailer: the lowest sequence number of a trailer.
         rows: the number in the trailer, if the last message is a trailer.

@@ -1,4 +1,4 @@
-"""Runs several consumers or pipes at once. Each is a worker with its own name, status queue and connection, under a supervisor.
+"""Runs several consumers or pipes at the same time. Each is a supervised worker with its own name, status queue and connection.
 
     import functools
     import mqgroups

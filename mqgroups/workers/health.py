@@ -29,7 +29,7 @@ class Supervised(Protocol):
 
 
 def health_pages(workers: Supervised) -> dict[str, Callable[[], Page]]:
-    """Return the functions that make the pages, by the pages' paths."""
+    """Return the functions that make the pages. The keys are the paths of the pages."""
 
     def said(good: bool) -> Page:
         return Page("ok\n") if good else Page("not yet\n", HTTPStatus.SERVICE_UNAVAILABLE)

@@ -53,7 +53,7 @@ class ProcessRun:
 
     @property
     def failed(self) -> bool:
-        """Whether the worker has ended with an error, or is still running."""
+        """Whether the worker has ended with an error, or has not ended."""
         # Before the worker handles SIGTERM, the signal ends the process. The worker has not begun to work then.
         return self._process.exitcode not in (0, -signal.SIGTERM)
 

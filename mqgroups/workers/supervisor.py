@@ -1,4 +1,4 @@
-"""``Workers``: starts workers, starts a worker again when it has ended, after pauses that grow, and stops all workers.
+"""``Workers``: starts workers, restarts each worker that has ended, after a pause that grows, and stops all workers.
 
 The thread that calls ``run`` does all this. It waits until a worker ends, a pause is over, or ``stop`` is called. A worker that
 cannot be started counts as a worker that has ended. A supervisor never has two workers of the same name at once, because it
@@ -49,7 +49,7 @@ _DEAD_S = 15.0
 
 
 class Workers:
-    """A supervisor of consumers or pipes that work at once, each under its own name; see ``mqgroups.workers``."""
+    """A supervisor of consumers or pipes that work at the same time, each under its own name; see ``mqgroups.workers``."""
 
     @overload
     def __init__(
@@ -115,9 +115,9 @@ class Workers:
             first: the number of the first worker. Several supervisors can share a name if each has its own numbers.
             threads: whether to run workers in threads instead of processes, for handlers that mostly wait.
             grace_s: how many seconds workers have to stop before they are killed.
-            stuck_after_s: a worker that neither asks nor waits for a message for this many seconds is killed and started again.
-                The time must be longer than the handling of any message, and longer than ten seconds, because a waiting worker
-                wakes up every five seconds. ``None`` kills no worker. With threads, ``/livez`` fails instead.
+            stuck_after_s: a worker is killed and started again if it has neither asked nor waited for a message during this
+                many seconds. The time must be longer than the handling of any message, and longer than ten seconds, because a
+                waiting worker wakes up every five seconds. ``None`` kills no worker. With threads, ``/livez`` fails instead.
             setup: called first in each worker's process, for example to configure logging.
 
         Raises:

@@ -6,9 +6,9 @@ that name, handles the group, and closes the consumer or pipe. No record is move
 finds the group in the same way. A pipe has two records, and is handled likewise. Records that are no longer needed are removed.
 
 The MQI does not list queues, so a worker has to try all possible names, at most ``MOST_WORKERS``. It cannot stop at a name that
-was never used: workers start in any order, and a worker may be killed before it has opened its status queue. A worker checks all
-names when it starts and every ten minutes, and the names that have a status queue every half minute. If a name cannot be checked,
-or its group cannot be handled, the worker skips the name until the next check.
+was never used, because workers start in any order, and a worker may be killed before it has opened its status queue. When it
+starts and every ten minutes, a worker checks all names. Every half minute it checks the names that have a status queue. If a name
+cannot be checked, or its group cannot be handled, the worker skips the name until the next check.
 
 Not here: processes and threads (``run.py``), and starting a worker again (``supervisor.py``).
 """
@@ -86,7 +86,7 @@ class Worker:
     """One run of a worker.
 
     Attributes:
-        can_leave: whether an exception may end the worker, because it only waits for a queue manager or its name's last owner.
+        can_leave: whether the worker only waits for a queue manager or its name's last owner, so that an exception may end it.
     """
 
     def __init__(self, job: Job, number: int, board: Board) -> None:
@@ -231,7 +231,7 @@ class Worker:
 
 
 def _is_still_open(error: Exception) -> bool:
-    """Return whether MQCLOSE has failed. If it has, no other worker can use the name until this connection ends."""
+    """Return whether the error is a failed MQCLOSE. Then no other worker can use the name until this connection ends."""
     return isinstance(error, MQIError) and error.verb == "MQCLOSE"
 
 
