@@ -168,7 +168,7 @@ class Authorities:
     """The authority records of a queue manager. Callers hold the queue manager's lock."""
 
     def __init__(self, store: Store, *, of_groups: bool = False) -> None:
-        """Load the records. With ``of_groups``, users' records apply to primary groups (IBM MQ, "Installable services")."""
+        """Load the records. ``of_groups`` applies users' records to their primary groups (IBM MQ, "Installable services")."""
         self._store = store
         self._of_groups = of_groups
         self._records: dict[RecordKey, frozenset[str]] = {}

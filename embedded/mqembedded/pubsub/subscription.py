@@ -93,7 +93,7 @@ class Subscription:
 
     @property
     def significance(self) -> tuple[bool, int]:
-        """A sort key, higher without wildcards, then for longer topic strings. The highest subscription of a group is chosen."""
+        """A sort key: "no wildcards", then the topic string's length. A group's subscription with the highest key is chosen."""
         attributes = self.attributes
         return not has_wildcards(attributes.topic_string, attributes.wildcards), len(attributes.topic_string)
 
@@ -188,7 +188,7 @@ class Subscriptions:
         self._note_expiry(attributes)
 
     def remove(self, subscription: Subscription) -> None:
-        """Remove a subscription. Its managed queue is deleted as soon as no handle has the queue open."""
+        """Remove a subscription. Its managed queue is deleted as soon as no handle or unit of work uses the queue."""
         attributes = subscription.attributes
         if subscription.removed:
             return
