@@ -2,7 +2,7 @@
 
 The store keeps the attributes of durable subscriptions. ``Subscription.connection_id`` is the connection identifier of the
 application that has the subscription open. A subscription's destination is a queue name. The queue of a managed subscription is
-created with the subscription. After the subscription is removed, the queue is deleted as soon as no handle uses it. Callers hold
+created with the subscription. After the subscription is removed, the queue is deleted as soon as it is unused. Callers hold
 the queue manager's lock. ``subscribing.py`` has MQSUB.
 
 Source: IBM MQ, "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: the form of identifiers after their first four bytes.
