@@ -159,7 +159,7 @@ def starred(parts: Sequence[str], run: str) -> str:
 def specificity(profile: str) -> tuple[int, ...]:
     """Return a sort key that is lower for a more specific profile.
 
-    Profiles are compared from left to right. The most specific is a character, followed by ``?``, ``*`` and ``**``.
+    Profiles are compared from left to right. An ordinary character is the most specific, then ``?``, then ``*``, then ``**``.
     """
     return tuple({"?": 1, "*": 2, "**": 3}.get(part, 0) for part in re.findall(r"\*\*|.", profile))
 

@@ -252,7 +252,7 @@ class Server:
                 return
 
     def _call(self, client: _Client, verb: Verb, values: list[Any]) -> Answer:
-        """Call a verb, with a fault if a fault is due; return completion code, reason code and reply values."""
+        """Call a verb, and carry out a fault if one is due. Return completion code, reason code and reply values."""
         if verb.name == "MQCONNX":
             # Faults need to know the application, and they come before the call.
             client.pid, client.appl_name = values[1], text_field(values[2])
