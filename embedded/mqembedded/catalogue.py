@@ -124,14 +124,14 @@ class Catalogue:
         return queue
 
     def abandon(self, name: str) -> None:
-        """Delete a managed subscription's queue at once, or as soon as no handle uses the queue."""
+        """Delete a managed subscription's queue at once, or as soon as no handle, unit of work or call uses the queue."""
         queue = self._objects.get(name)
         if isinstance(queue, Queue):
             queue.abandoned = True
             self.discard(queue)
 
     def discard(self, queue: Queue) -> None:
-        """Delete a queue if ``abandon`` was called for it and no handle uses it."""
+        """Delete a queue if ``abandon`` was called for it, and no handle, unit of work or call uses the queue."""
         if queue.abandoned and not (queue.deleted or queue.open_count or queue.uncommitted or queue.in_transit):
             self.delete_dynamic(queue)
 

@@ -23,7 +23,7 @@ from mqembedded.remote_queues import Ways
 
 @dataclass(frozen=True, slots=True)
 class MemberView:
-    """A cluster member and the channel to it. ``channel_status`` is MQCHS_*. If ``is_local``, ``transmission_queue`` is ""."""
+    """A cluster member and the channel to it. ``channel_status`` is MQCHS_*. ``transmission_queue`` is "" if ``is_local``."""
 
     member: Member
     cluster_name: str

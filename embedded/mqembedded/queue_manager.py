@@ -115,7 +115,7 @@ class QueueManager:
         self._positions = itertools.count(self._restore_messages() + 1)
 
     def _restore_messages(self) -> int:
-        """Put the stored messages back on their queues, and return the highest number that ``new_position`` has used for them."""
+        """Put the stored messages back on their queues. Return the highest number that ``new_position`` has used for them."""
         last = 0
         for stored in self.store.messages():
             queue = self.catalogue.get(stored.queue)
@@ -232,7 +232,7 @@ class QueueManager:
         return check
 
     def disconnect(self, connection: Connection) -> Answer:
-        """Commit or back out an open unit of work, as reading ``mqdisc`` chooses; then close all handles (IBM MQ, "MQDISC")."""
+        """Commit or back out an open unit of work, as the reading ``mqdisc`` chooses. Close all handles (IBM MQ, "MQDISC")."""
         answer = self.back_out(connection) if self.readings[MQDISC_BACKS_OUT] else self.commit(connection)
         self._close_handles(connection)
         with self.lock:
@@ -305,7 +305,7 @@ class QueueManager:
         return mq.MQRC_CONNECTION_QUIESCING if connection.quiescing else mq.MQRC_NONE
 
     def fail_if_quiescing(self, connection: Connection, asked: int) -> None:
-        """Raise Failed if ``asked``, the FAIL_IF_QUIESCING bits of a call, is not 0 and ``why_quiescing`` returns a reason."""
+        """Raise Failed if ``asked`` (a call's FAIL_IF_QUIESCING bits) is not 0, and ``why_quiescing`` returns a reason code."""
         if asked and (reason := self.why_quiescing(connection)):
             raise Failed(reason)
 
@@ -362,7 +362,7 @@ class QueueManager:
         return mq.MQCC_OK, mq.MQRC_NONE, []
 
     def back_out(self, connection: Connection) -> Answer:
-        """Back out: remove the puts, return the gets to their places with BackoutCount + 1, restore the handles' group state."""
+        """Back out: remove the puts, return the got messages to their places with BackoutCount + 1, restore group states."""
         with self.lock:
             unit, connection.unit_of_work = connection.unit_of_work, None
         if unit is not None:

@@ -103,7 +103,7 @@ class Group(Generic[P]):
         """Return whether the group and the logical message with this number are complete.
 
         Returns:
-            Whether the group is complete; whether the logical message is complete; the Feedback values that have all segments.
+            Whether the group is complete; whether the logical message is complete; the Feedback values for which it is complete.
         """
         segments = self._segmented.get(msg_seq_number)
         complete = frozenset[int]() if segments is None else segments.complete

@@ -147,7 +147,7 @@ class Groups(Generic[P]):
         return any(group.has_all_segments(message.msg_seq_number, feedback) for feedback in wanted)
 
     def made_whole_by(self, message: P) -> Collection[P]:
-        """Return the messages that calls for whole messages or groups can get, now that this message has come or gone."""
+        """Return the messages that an MQGET for a whole message or group can get, now that this message has come or gone."""
         group = self._groups.get(message.group_id)
         if group is None:
             return (message,)
@@ -158,7 +158,7 @@ class Groups(Generic[P]):
         return ()
 
     def has_all_segments(self, message: P) -> bool:
-        """Return whether this message's logical message is complete. Reports on segments can be of different types."""
+        """Return whether this message's logical message is complete. Reports on its segments can differ in Feedback."""
         if not message.msg_flags & IS_SEGMENT:
             return True
         group = self._groups.get(message.group_id)
@@ -169,7 +169,7 @@ class Groups(Generic[P]):
         return self._segments(message, _whatever_type(message))
 
     def logical_message(self, message: P) -> list[P]:
-        """Return the segments to join with this message, or [] if one is missing. Joined reports must have the same Feedback."""
+        """Return the segments to join with this message, or [] if any are missing. Joined reports must have the same Feedback."""
         return self._segments(message, message.feedback)
 
     def _segments(self, message: P, feedback: int) -> list[P]:

@@ -26,7 +26,7 @@ class Direction(enum.Enum):
 
 
 class ClosableSubscription(Protocol):
-    """The methods that a handle needs of its open subscription. ``pubsub/`` implements them."""
+    """The interface of an open subscription that the handle uses. ``pubsub/`` implements the interface."""
 
     def close(self, user: str, option: int) -> None:
         """Close the subscription for this user. ``option`` is MQCO_KEEP_SUB or MQCO_REMOVE_SUB. Raises Failed."""
@@ -41,7 +41,7 @@ class Handle:
     ``queue`` is None for objects other than queues; ``object_type`` is the object's type. ``opened_name`` is the name that MQOPEN
     received, which can be an alias. ``opened_values`` are the attributes of the object with that name; MQINQ returns them.
     ``cursor`` is the key of the message under the browse cursor, or None if the cursor is before the first message.
-    ``logical_cursor`` is the key of the first item in that message's group. This key is the group's place in logical order.
+    ``logical_cursor`` is the key of the first message in that message's group. It is the group's place in logical order.
     ``browsed_in_logical_order`` is set if the last MQGMO_BROWSE_FIRST (or the first MQGMO_BROWSE_NEXT) was in logical order.
     ``default_put_response`` is the value that DEFPRESP had at MQOPEN. ``topic_string`` is a topic's string. ``subscription`` is
     the subscription that MQSUB opened. ``route`` is set if messages can go to another queue manager. ``waits`` is set while an

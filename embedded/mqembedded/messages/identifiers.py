@@ -12,7 +12,7 @@ _CLIENTS_NUMBERS = 1 << 63
 
 
 class Identifiers:
-    """A maker of 24-byte identifiers. Each has the product, the queue manager's name and a number, which is last or first."""
+    """A maker of 24-byte identifiers. An identifier has a number before or after the product and the queue manager's name."""
 
     def __init__(self, q_mgr_name: str, product: bytes, *, begin_with_name: bool) -> None:
         # The counts start at the current time in nanoseconds. No queue manager puts a thousand million messages a second, so the

@@ -1,4 +1,4 @@
-"""An index of a queue's messages by an identifier or a number. It finds one message among a million at once."""
+"""An index of a queue's messages by an identifier or a number. It finds one message among a million immediately."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def close_warning(state: GroupState) -> int:
 
 @lru_cache
 def statuses(msg_flags: int) -> bytes:
-    """Return MQGMO's GroupStatus, SegmentStatus and Segmentation for a message with these flags, one character each."""
+    """Return MQGMO's GroupStatus, SegmentStatus and Segmentation as three characters, for a message with these flags."""
     group = b"L" if msg_flags & mq.MQMF_LAST_MSG_IN_GROUP else b"G" if msg_flags & mq.MQMF_MSG_IN_GROUP else b" "
     segment = b"L" if msg_flags & mq.MQMF_LAST_SEGMENT else b"S" if msg_flags & mq.MQMF_SEGMENT else b" "
     return group + segment + (b"A" if msg_flags & mq.MQMF_SEGMENTATION_ALLOWED else b" ")

@@ -50,7 +50,7 @@ def order_key(priority: int, position: int) -> int:
 class Message:
     """A physical message. ``md`` is its version 2 descriptor, 364 bytes, with backout count 0.
 
-    ``properties`` are those from a message handle, in the form of the variable part of an MQRFH2. They are not part of ``data``
+    ``properties`` come from a message handle, and have the form of the variable part of an MQRFH2. They are not part of ``data``
     and do not count in the message's length.
     """
 
@@ -296,8 +296,8 @@ class Queue:
     def expires_at_s(self, expiry: int, opened: Mapping[int, Value] | None = None) -> float | None:
         """Return the time when a message with this Expiry expires if a call puts it now. None means never.
 
-        Expiry is limited by the lowest CAPEXPRY of this queue and of the object with the attributes ``opened``, through which the
-        message is put (IBM MQ, "Enforcing lower expiration times").
+        The lowest of Expiry, this queue's CAPEXPRY and the CAPEXPRY in ``opened`` is used. ``opened`` has the attributes of the
+        object through which the message is put (IBM MQ, "Enforcing lower expiration times").
         """
         own = None if expiry == mq.MQEI_UNLIMITED else expiry
         limits = [own, cap_on_expiry(self.values), cap_on_expiry(opened or {})]
@@ -305,7 +305,7 @@ class Queue:
         return None if lowest is None else time.time() + lowest / 10
 
     def make_available(self, messages: Sequence[Message]) -> None:
-        """Make messages available at their places. Let each waiting call look for messages if it could get one of them."""
+        """Make messages available at their places. Waiting calls that could get one of these messages look for messages."""
         for message in messages:
             self.available[message.key] = message
             self.groups.add(message)

@@ -148,7 +148,7 @@ class Segments(Generic[P]):
         return [segment for chain in chains for segment in chain.at(offset)]
 
     def first_at(self, offset: int) -> list[P | None]:
-        """Return the first segment in delivery order at this offset: one of the message itself, and one of the reports."""
+        """Return the message's own first segment and the first report at this offset. First means first in delivery order."""
         return [self._chains[which].first_at(offset) for which in (NO_REPORT, ANY_REPORT) if which in self._chains]
 
     @property

@@ -2,8 +2,8 @@
 
 On a transmission queue a message has an MQXQH in front of its data. The MQXQH names the destination and contains the message's
 own descriptor in version 1. The fields of version 2, for groups and segments, are in an MQMDE after the MQXQH. The outer
-descriptor belongs to the transmission. Its CorrelId is the channel's name in a cluster (as on SYSTEM.CLUSTER.TRANSMIT.QUEUE), and
-elsewhere the message's MsgId. Its ApplOriginData contains the message's binding, which IBM MQ keeps in a hidden place.
+descriptor belongs to the transmission. In a cluster its CorrelId is the channel's name (as on SYSTEM.CLUSTER.TRANSMIT.QUEUE).
+Elsewhere it is the message's MsgId. Its ApplOriginData contains the message's binding, which IBM MQ keeps in a hidden place.
 
 Source: IBM MQ, "MQXQH", "Message descriptors of messages on transmission queues". ``channels/sender.py`` sends these messages,
 ``channels/receiver.py`` receives them.
@@ -48,7 +48,7 @@ class Bound(enum.Enum):
 class Transmitted:
     """A message on a channel.
 
-    ``expiry`` is the remaining time in tenths of a second, or MQEI_UNLIMITED. ``properties`` are those from a message handle.
+    ``expiry`` is the remaining time in tenths of a second, or MQEI_UNLIMITED. ``properties`` come from a message handle.
     """
 
     queue_name: str
@@ -66,7 +66,7 @@ def to_transmit(
     """Return a message in its form on a transmission queue.
 
     Args:
-        message: the message in the form that it has on a queue that is not a transmission queue. The result has the same place.
+        message: the message in its form on an ordinary queue. The result has the same place in delivery order.
         queue: the transmission queue.
         destination: the names of the final queue and its queue manager.
         channel: the name of the cluster channel; "" for a transmission queue in no cluster.

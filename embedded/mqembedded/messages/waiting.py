@@ -10,7 +10,7 @@ waited longest comes first. IBM MQ documents the order of the last two turns ("a
 turn (IBM MQ, "MQGMO options"). The turn of browsing calls is not documented.
 
 Each call has a description of the messages that it waits for (``Wanted``). Only calls that could get one of the new messages
-look. Of several calls with equal descriptions, only the first looks: if it finds no message, the others find none either.
+look. Of several calls with equal descriptions, only the first looks. If it finds nothing, the others would find nothing either.
 
 ``calls/get_call.py`` looks for messages. ``answer.Waiter`` lets a connection sleep.
 """

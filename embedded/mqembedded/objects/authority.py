@@ -159,7 +159,7 @@ def starred(parts: Sequence[str], run: str) -> str:
 def specificity(profile: str) -> tuple[int, ...]:
     """Return a sort key that is lower for a more specific profile.
 
-    Profiles are compared from left to right. The most specific is a character, followed by ``?``, ``*`` and ``**``.
+    Profiles are compared from left to right. An ordinary character is the most specific, then ``?``, then ``*``, then ``**``.
     """
     return tuple({"?": 1, "*": 2, "**": 3}.get(part, 0) for part in re.findall(r"\*\*|.", profile))
 
@@ -168,7 +168,7 @@ class Authorities:
     """The authority records of a queue manager. Callers hold the queue manager's lock."""
 
     def __init__(self, store: Store, *, of_groups: bool = False) -> None:
-        """Load the records. With ``of_groups``, users' records apply to primary groups (IBM MQ, "Installable services")."""
+        """Load the records. ``of_groups`` applies users' records to their primary groups (IBM MQ, "Installable services")."""
         self._store = store
         self._of_groups = of_groups
         self._records: dict[RecordKey, frozenset[str]] = {}

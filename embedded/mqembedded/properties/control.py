@@ -103,7 +103,7 @@ class Presented:
     in_handle: PropertySet | None = None
 
     def with_header(self, md: bytes, data: bytes, form: rfh2.Form = rfh2.NATIVE) -> tuple[bytes, bytes]:
-        """Return descriptor and data, with an MQRFH2 in front if ``in_header`` is set. The data is already converted."""
+        """Return descriptor and data. If ``in_header`` is set, an MQRFH2 is in front of the data, which is already converted."""
         if self.in_header is None:
             return md, data
         header = rfh2.packed(kept(self.in_header), *describes(md), form=form)
@@ -114,7 +114,7 @@ _AS_IT_IS = Presented()
 
 
 def present(md: bytes, data: bytes, variable: bytes, how: Delivery) -> tuple[bytes, bytes, Presented]:
-    """Remove from a message the properties that are delivered elsewhere. Return descriptor, data, and where these properties go.
+    """Return descriptor, data without the properties that are delivered elsewhere, and the place where these properties go.
 
     Args:
         md: the message's version 2 descriptor.

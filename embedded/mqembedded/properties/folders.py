@@ -1,6 +1,6 @@
 """Converts message properties to the folders of an MQRFH2, and back. Folders are text in a syntax like XML.
 
-Folders without properties can have any content. Folders with properties have a known name, or an attribute as below::
+Folders without properties can have any content. Folders with properties have a known name or a special attribute::
 
     <usr><colour>green</colour><size dt='i4'>42</size></usr>
     <shop content='properties'><basket><id dt='bin.hex'>00FF</id></basket></shop>

@@ -42,8 +42,8 @@ class Property:
 class PropertySet:
     """The properties of a message or message handle.
 
-    Each property has a place, a number that stays the same while other properties are added or deleted, as long as there is room
-    for new places. Places ascend in hierarchical order.
+    Each property has a place, which is a number. Places ascend in hierarchical order. Adding or deleting a property changes the
+    places of other properties only if there is no room for a new place.
     """
 
     def __init__(self, properties: Iterable[Property] = ()) -> None:
@@ -174,7 +174,7 @@ class PropertySet:
         return place, self._at[place]
 
     def move_cursor(self, place: int, pattern: str) -> None:
-        """Let the cursor point at the property that ``inquire`` has found, which has this place."""
+        """Let the cursor point at the property with this place. ``inquire`` has found it with this pattern."""
         self._cursor, self._pattern = place, pattern
 
     def _first(self, pattern: str, matches: Callable[[Path], bool], behind: int | None) -> int | None:
@@ -217,7 +217,7 @@ class PropertySet:
         return sum(len(".".join(one.path).encode()) + _length(one) for one in self)
 
     def is_compatible(self) -> bool:
-        """Return whether MQPROP_COMPATIBILITY delivers the properties: one of them must be in a folder that JMS programs know."""
+        """Return whether MQPROP_COMPATIBILITY delivers the properties. One or more must be in a folder that JMS programs know."""
         return any(one.path[0] in COMPATIBLE_FOLDERS for one in self)
 
 

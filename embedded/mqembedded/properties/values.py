@@ -51,7 +51,7 @@ def _layout(kind: int, encoding: int) -> struct.Struct | None:
 
 
 def unpack(kind: int, raw: bytes, length: int, encoding: int, ccsid: int) -> PropertyValue:
-    """Return the value that MQSETMP sets. ``length`` is ValueLength. ``raw`` has the bytes at Value; a null pointer has no bytes.
+    """Return the value that MQSETMP sets. ``length`` is ValueLength. ``raw`` has the bytes at Value (b"" for a null pointer).
 
     Raises:
         PropertyError: MQRC_PROPERTY_TYPE_ERROR, MQRC_BUFFER_LENGTH_ERROR, MQRC_BUFFER_ERROR,

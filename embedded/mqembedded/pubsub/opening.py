@@ -1,4 +1,4 @@
-"""MQOPEN of topics to publish, and MQCLOSE of subscriptions. ``calls/opening.py`` opens all other objects.
+"""MQOPEN of topics for publishing, and MQCLOSE of subscriptions. ``calls/opening.py`` opens all other objects.
 
 Unverified: MQINQ accepts no selector for a topic's handle; ObjectString is ignored if an alias queue leads to a topic.
 """

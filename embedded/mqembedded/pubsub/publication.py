@@ -29,7 +29,7 @@ TOPIC_STRING, USER_DATA, IS_RETAINED = map(path_of, ("MQTopicString", "MQSubUser
 def destination(
     q_mgr: QueueManager, subscription: Subscription, length: int, delivered: dict[Queue, int]
 ) -> Queue | None:
-    """Return a subscription's queue, or None if it cannot take a message of this length. ``delivered`` counts copies so far."""
+    """Return a subscription's queue, or None if it cannot take ``length`` bytes. ``delivered`` counts earlier copies by queue."""
     try:
         queue, named = q_mgr.catalogue.resolve(subscription.attributes.queue)
     except CatalogueError:

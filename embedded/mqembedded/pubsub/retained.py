@@ -1,7 +1,7 @@
 """Retained publications: for each topic, the last publication that its publisher asked to retain.
 
-A retained publication is a message on SYSTEM.RETAINED.PUB.QUEUE, with a GroupId that is made from the topic string. So it takes
-effect with its unit of work, and survives a restart if it is persistent. Callers hold the queue manager's lock.
+A retained publication is a message on SYSTEM.RETAINED.PUB.QUEUE, with a GroupId that is made from the topic string. So the
+publication takes effect with its unit of work, and survives a restart if it is persistent. Callers hold the queue manager's lock.
 
 Source: IBM MQ, "MQPMO options", "MQSUBRQ", reason codes 2479, 2526. Unverified: a publication that is not persistent is gone
 after a restart; if two units of work retain publications on the same topic, the publication of the later MQPUT counts.
@@ -69,7 +69,7 @@ def _retained_queue(q_mgr: QueueManager) -> Queue | None:
 
 
 def _latest(q_mgr: QueueManager, queue: Queue, key: bytes) -> Message | None:
-    """Return a topic's retained publication, or None. Delete older ones on this topic, so that they never come back."""
+    """Return a topic's retained publication, or None. Delete the topic's older publications, so that they never come back."""
     expired = queue.expire(time.time())
     group = queue.groups.get(key)
     found = sorted(group.members.values(), key=lambda message: message.position) if group is not None else []
@@ -88,7 +88,7 @@ def retained_on(q_mgr: QueueManager, topic_string: str) -> Message | None:
 
 
 def _retained_for(q_mgr: QueueManager, subscription: Subscription) -> list[tuple[str, Message]]:
-    """Return pairs of a topic string and its retained publication that match a subscription, sorted by topic string."""
+    """Return the topic strings that match a subscription, in ascending order, each with its retained publication."""
     attributes = subscription.attributes
     queue = _retained_queue(q_mgr)
     if queue is None:

@@ -2,7 +2,7 @@
 
 The store keeps the attributes of durable subscriptions. ``Subscription.connection_id`` is the connection identifier of the
 application that has the subscription open. A subscription's destination is a queue name. The queue of a managed subscription is
-created with the subscription. After the subscription is removed, the queue is deleted as soon as no handle uses it. Callers hold
+created with the subscription. After the subscription is removed, the queue is deleted as soon as it is unused. Callers hold
 the queue manager's lock. ``subscribing.py`` has MQSUB.
 
 Source: IBM MQ, "MQSD - Subscription descriptor", "DEFINE SUB". Unverified: the form of identifiers after their first four bytes.
@@ -93,7 +93,7 @@ class Subscription:
 
     @property
     def significance(self) -> tuple[bool, int]:
-        """A sort key, higher without wildcards, then for longer topic strings. The highest subscription of a group is chosen."""
+        """A sort key: "no wildcards", then the topic string's length. A group's subscription with the highest key is chosen."""
         attributes = self.attributes
         return not has_wildcards(attributes.topic_string, attributes.wildcards), len(attributes.topic_string)
 
@@ -188,7 +188,7 @@ class Subscriptions:
         self._note_expiry(attributes)
 
     def remove(self, subscription: Subscription) -> None:
-        """Remove a subscription. Its managed queue is deleted as soon as no handle has the queue open."""
+        """Remove a subscription. Its managed queue is deleted as soon as no handle or unit of work uses the queue."""
         attributes = subscription.attributes
         if subscription.removed:
             return

@@ -21,7 +21,7 @@ _SPECIAL = re.compile(r"[*?%]")
 
 
 class _Level(Generic[T]):
-    """A level of the tree. Topic strings of values in ``here`` end at this level. Those of ``below`` continue with ``#``."""
+    """A level of the tree. The topic strings of ``here`` end with it. In the topic strings of ``below``, ``#`` follows it."""
 
     __slots__ = ("below", "here", "next")
 
@@ -98,7 +98,7 @@ class TopicIndex(Generic[T]):
 
 
 def _levels(topic_string: str) -> tuple[list[str], bool]:
-    """Return a topic string's levels before the first ``#``, and whether it has no other levels."""
+    """Return a topic string's levels before the first ``#``, and whether the topic string has no ``#``."""
     levels = topic_string.split(SEPARATOR)
     if "#" not in levels:
         return levels, True

@@ -1,9 +1,9 @@
 """Delivers messages that the queue manager itself puts, and messages from a channel.
 
 A report goes to the reply-to queue. If that queue does not take the report, it goes to the dead-letter queue with an MQDLH in
-front. If the dead-letter queue does not take it either, the report is dropped. The user of the reported message needs PUT and
-PASSID for the reply-to queue: for COD and expiration reports (IBM MQ, "Message context"), and for other reports if the reading
-``OTHER_REPORTS_NEED_AUTHORITY`` is true. The profile is that of the queue's name or of the transmission queue, as for MQOPEN.
+front. If the dead-letter queue does not take it either, the report is dropped. COD and expiration reports require that the
+user of the reported message has PUT and PASSID for the reply-to queue (IBM MQ, "Message context"). Other reports require this if
+the reading ``OTHER_REPORTS_NEED_AUTHORITY`` is true. As for MQOPEN, the profile of the queue or of the transmission queue counts.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def delivered(
     *,
     needs_authority: bool,
 ) -> list[Message]:
-    """Make a message for the reply-to queue, or else for the dead-letter queue. Count it there, and return it in a list.
+    """Make a message for the reply-to queue, or else for the dead-letter queue. Count the put, and return the message in a list.
 
-    The list is empty if no queue takes it. ``needs_authority`` is set if the descriptor's user needs authority for the queue.
+    The list is empty if neither takes it. With ``needs_authority``, the user in ``md`` needs authority for the reply-to queue.
     """
     try:
         target = q_mgr.cluster.addressed(reply_to_q, reply_to_q_mgr)
@@ -116,7 +116,7 @@ def placed(
     *,
     bound: Bound | None = None,
 ) -> Message:
-    """Make a message for the queue of a target, which can be a transmission queue. Count it in this queue, and return it.
+    """Make a message for a target's queue, which can be a transmission queue. Count the put, and return the message.
 
     ``bound`` overrides the target's binding.
 

@@ -114,7 +114,7 @@ def delivery_is_confirmed(message: Message) -> bool:
 
 
 def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list[Message]:
-    """Make COA reports about new messages, count them in their queues, and return them. The reports are not available yet."""
+    """Make COA reports about new messages, count these puts, and return the reports. The reports are not available yet."""
     made = []
     for message in messages:
         made += _of(q_mgr, COA, message)
@@ -122,7 +122,7 @@ def reports_on_arrival(q_mgr: QueueManager, messages: Iterable[Message]) -> list
 
 
 def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Message]:
-    """Make the COD report about an MQGET's messages, count it in its queue, and return it. The report is not available yet.
+    """Make the COD report about an MQGET's messages, count this put, and return the report. The report is not available yet.
 
     Segments that are got together get one report (IBM MQ, "Reports and segmented messages").
     """
@@ -139,7 +139,7 @@ def reports_on_delivery(q_mgr: QueueManager, parts: list[Message]) -> list[Messa
 def report_on_exception(
     q_mgr: QueueManager, about: MessageDescriptor, data: bytes, properties: bytes, reason: int
 ) -> list[Message]:
-    """Make the exception report about a message that a channel could not deliver, count it in its queue, and return it.
+    """Return a list with the exception report about a message that a channel could not deliver, and count this put.
 
     The report is not available yet. The list is empty if the message does not ask for an exception report.
     """
@@ -171,7 +171,7 @@ def discard_expired(q_mgr: QueueManager, queue: Queue) -> None:
 
 
 def forget(messages: Iterable[Message]) -> None:
-    """Correct the queues' counts after these reports could not be written. Callers hold the lock."""
+    """Correct the queues' counts, because these reports could not be written. Callers hold the lock."""
     for message in messages:
         message.queue.held -= 1
 
@@ -198,7 +198,7 @@ def _report(
     properties: bytes,
     expires_at_s: float | None,
 ) -> list[Message]:
-    """Make a report, count it in its queue, and return it in a list. The list is empty if no queue takes the report.
+    """Make a report, count this put, and return the report in a list. The list is empty if no queue takes the report.
 
     ``about`` is the descriptor of the reported message. The other parameters are the message's data, properties and expiry. For
     segments that are got together, descriptor and data are those of the reassembled message.

@@ -35,7 +35,7 @@ class Control:
 
     @classmethod
     def of(cls, data: Path) -> Control:
-        """Return the client of the server that uses this data directory; raise ControlError if ``control.json`` is missing."""
+        """Return a client for the server that uses this data directory; raise ControlError if ``control.json`` is missing."""
         try:
             return cls(**json.loads((data / _FILE).read_text()))
         except FileNotFoundError as error:

@@ -78,7 +78,7 @@ class Fault:
 
 
 def random_fault(seed: int, calls: int, actions: Sequence[str] = ("kill_client", "drop", "kill_server")) -> Fault:
-    """Return a fault that fires once, at a random one of the next ``calls`` MQI calls. The same seed gives the same fault."""
+    """Return a random fault that fires once, at the latest at MQI call number ``calls``. The same seed gives the same fault."""
     draw = random.Random(seed)
     return Fault(draw.choice(actions), draw.choice(_WHEN), draw.randint(1, calls))
 

@@ -2,8 +2,8 @@
 
 The server listens on loopback only. A thread reads a frame, calls the verb, and writes the answer. While an MQGET waits, its
 thread also watches the socket. So if the application dies, the server notices at once, and backs out the application's unit of
-work. If descriptors or threads run out, the server disconnects old connections without an MQCONNX (``strangers.py``), so that
-it can accept new connections.
+work. If descriptors or threads run out, the server closes old connections that have not sent an MQCONNX (``strangers.py``), so
+that it can accept new connections.
 
 ``verb_table.py`` has the functions that carry out the verbs. ``process.py`` has the server's process.
 """
@@ -79,8 +79,8 @@ class _Client:
 class Server:
     """The server of one queue manager. Control and channel commands must contain ``token``.
 
-    If ``access_key`` is not empty, only applications that have the key in their environment can connect. All data is
-    delayed by ``latency_s`` seconds in each direction.
+    If ``access_key`` is not empty, only applications that have the key in their environment can connect. The delay
+    of all data in each direction is ``latency_s``, in seconds.
     """
 
     q_mgr: QueueManager
@@ -252,7 +252,7 @@ class Server:
                 return
 
     def _call(self, client: _Client, verb: Verb, values: list[Any]) -> Answer:
-        """Call a verb, with a fault if a fault is due; return completion code, reason code and reply values."""
+        """Call a verb, and carry out a fault if one is due. Return completion code, reason code and reply values."""
         if verb.name == "MQCONNX":
             # Faults need to know the application, and they come before the call.
             client.pid, client.appl_name = values[1], text_field(values[2])

@@ -3,8 +3,8 @@
 SQLite silently stops reading a log at the first frame with a wrong checksum. This is right if a crash has cut off that frame.
 But if a whole commit follows the frame, SQLite would lose committed messages. Format: https://www.sqlite.org/walformat.html
 
-The last frame cannot be checked, because a server that is killed between the two writes of a frame (header, page) leaves the same
-bytes as damage to the page would. But such a kill comes before the commit is confirmed, so SQLite is right to ignore the frame.
+The last frame cannot be checked. If a server is killed between the two writes of a frame (header, page), the frame looks like a
+frame with a damaged page. But such a kill comes before the commit is confirmed, so SQLite is right to ignore the frame.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ class Store:
             raise self._files.damaged(path, found.replace("\n", " "))
 
     def _q_mgr(self, db: sqlite3.Connection, q_mgr_name: str) -> tuple[str, dict[int, int | str]]:
-        """Return the queue manager's identifier, which has been the same since its creation, and its attributes."""
+        """Return the queue manager's identifier, which never changes, and the queue manager's attributes."""
         rows = db.execute("SELECT name, identifier, attributes, checksum FROM queue_manager").fetchall()
         if len(rows) != 1:
             raise self._files.damaged(self._files.database, f"it has {len(rows)} rows about the queue manager")

@@ -47,7 +47,7 @@ def _client_library(pytestconfig: pytest.Config) -> None:
 
 @pytest.fixture(scope=mq_scope)
 def mq(pytestconfig: pytest.Config, _client_library: None, mq_mqsc: Sequence[Path]) -> Iterator[QueueManagerUnderTest]:
-    """The queue manager under test. All tests in the scope from ``--mq-scope`` (by default, the session) share it."""
+    """The queue manager under test. The tests in the scope that ``--mq-scope`` sets (by default, the session) share it."""
     if MISSING in pytestconfig.stash:
         pytest.skip(pytestconfig.stash[MISSING])
     elif SESSION in pytestconfig.stash:

@@ -68,7 +68,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def wanted(config: pytest.Config) -> Wanted:
-    """Return the queue manager that the command line asks for; raise pytest.UsageError for an unknown reading."""
+    """Return the queue manager that the command line asks for; raise pytest.UsageError if ``--mq-reading`` is wrong."""
     try:
         readings = chosen_by(config.getoption("--mq-reading"))
     except ReadingError as error:

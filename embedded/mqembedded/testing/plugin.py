@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Check that the queue manager is available; start a container at once, because the header shows IBM MQ's version."""
+    """Check that the queue manager is available; start a container at once, because pytest's header shows IBM MQ's version."""
     config = session.config
     if config.option.collectonly:
         return

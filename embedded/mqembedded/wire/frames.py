@@ -1,8 +1,8 @@
 """Frames: the form of verbs and their answers on a socket.
 
 A frame is a header (``<IHH``: body length, verb code, serial) and a body. A body has the fields of the verb table in two parts.
-First come the numbers, in the table's order. Each is an ``i32``, an ``i64``, or the length of a ``blob`` as ``u32``. Then come
-the bytes of all blobs. So all numbers can be read in one step. A reply's body starts with completion code and reason code.
+The numbers come first, in the table's order. Each is an ``i32``, an ``i64``, or the length of a ``blob`` as ``u32``. The bytes
+of all blobs follow. So all numbers can be read in one step. A reply's body starts with completion code and reason code.
 
 This module does not interpret the fields.
 """

@@ -30,7 +30,7 @@ class VariableString:
     ccsid: int
 
     def is_well_formed(self, text: bytes) -> bool:
-        """Return whether this MQCHARV can describe this text. The client cuts too long a text to one byte above the limit."""
+        """Return whether this MQCHARV can describe this text. The client cuts a longer text to the limit plus one byte."""
         if self.pointer and self.offset:
             return False
         if self.length > 0 and not (self.pointer or self.offset):

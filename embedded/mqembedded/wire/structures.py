@@ -312,7 +312,7 @@ class PutMessageOptions:
         return cls(raw, version, options, context, recs_present, original, new, action, pub_level)
 
     def answered(self, resolved_q_name: bytes, resolved_q_mgr_name: bytes) -> bytes:
-        """Return the structure with its output fields set: one known destination, and the names of queue and queue manager."""
+        """Return the structure with its output fields set: KnownDestCount (1), and the names of queue and queue manager."""
         raw = self.raw
         return raw[:20] + _ONE_KNOWN_DESTINATION + resolved_q_name + resolved_q_mgr_name + raw[128:]
 

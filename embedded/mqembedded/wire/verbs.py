@@ -169,7 +169,7 @@ CALLERS_OWN: dict[str, tuple[tuple[int, int], ...]] = {
 
 
 def table_digest() -> str:
-    """Return the digest of verbs and structure lengths as 16 hexadecimal digits. Both ends of a connection need the same."""
+    """Return the digest of verbs and structure lengths, 16 hexadecimal digits. Both ends of a connection need the same digest."""
     text = "numbers first" + repr(
         [(v.name, v.code, [(f.name, f.kind) for f in v.request], [(f.name, f.kind) for f in v.reply]) for v in VERBS]
     )
