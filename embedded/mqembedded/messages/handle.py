@@ -42,7 +42,7 @@ class Handle:
     received, which can be an alias. ``opened_values`` are the attributes of the object with that name; MQINQ returns them.
     ``cursor`` is the key of the message under the browse cursor, or None if the cursor is before the first message.
     ``logical_cursor`` is the key of the first message in that message's group. It is the group's place in logical order.
-    ``browsed_in_logical_order`` is set if the last MQGMO_BROWSE_FIRST (or the first MQGMO_BROWSE_NEXT) was in logical order.
+    ``browsed_in_logical_order`` tells whether the last call that moved the cursor was in logical order; None before it moves.
     ``default_put_response`` is the value that DEFPRESP had at MQOPEN. ``topic_string`` is a topic's string. ``subscription`` is
     the subscription that MQSUB opened. ``route`` is set if messages can go to another queue manager. ``waits`` is set while an
     MQGET with this handle waits. ``changed`` is set after a command has made the handle invalid for all calls except MQCLOSE.
