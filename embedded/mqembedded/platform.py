@@ -12,7 +12,7 @@ The platform ``zos`` changes only the rules below. It does not imitate a complet
 * BackoutCount stops at 255 (IBM MQ, "Messages that are backed out").
 * The physical order of messages on a queue with INDXTYPE(GROUPID) is not defined (IBM MQ, "MsgDeliverySequence"). Here the first
   messages of groups are in order of arrival, because logical order takes a group at the place of its first message. All other
-  messages are before these first messages, and a later message is before an earlier message.
+  messages come before these first messages, in reverse order of arrival.
 * MQPMO Version 2 is refused with MQRC_PMO_ERROR.
 * When a client opens an object, two users need authority: the client's user and the channel initiator's user (IBM MQ, "RESLEVEL
   and the channel initiator connection", "Client MQI requests"). Here the second user is CHINUSER. PUTAUT(ONLYMCA) and RESLEVEL

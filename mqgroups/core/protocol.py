@@ -269,8 +269,9 @@ def _mark(record: StatusRecord | None) -> Mark | None:
 def closed(ownerships: Ownerships, *, checks: bool = False) -> Steps[Ownerships]:
     """Remove the records that are no longer needed, each with its anchor, in one unit of work.
 
-    A chain of segments is first ended by a last segment, in a separate unit of work, because a unit of work cannot get what it
-    has put itself. If a call is lost, ``settled`` finds out which records are left, and this function is called again.
+    A chain of segments can be removed only after its last segment is put. A separate unit of work puts this segment, because
+    a unit of work cannot get its own messages. If a call is lost, ``settled`` finds out which records are left, and this
+    function is called again.
     """
     ownerships = tuple(own._replace(is_closing=own.is_closing or _is_unneeded(own)) for own in ownerships)
     yield Remember(ownerships)

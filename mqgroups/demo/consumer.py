@@ -16,7 +16,7 @@ NAME = "FLIGHTS.SINK"
 
 
 def drain(connection: QueueManager, consumer: GroupConsumer, directory: Path, groups: int) -> None:
-    """Write groups to files until ``directory`` has the files of this number of groups."""
+    """Write each group to a file, until ``directory`` has ``groups`` files."""
 
     def name_of(group: IncomingGroup) -> str:
         return f"{len(_whole(directory)) + 1:04}-{group.name}.csv"

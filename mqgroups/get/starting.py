@@ -52,7 +52,7 @@ def find_backout_queue(connection: Connection, settings: Consuming, owner: Owner
 def refuse_unfit(settings: Consuming, owner: Owner, shown: str, *, is_pipe: bool) -> None:
     """Raise an error if an interrupted group, perhaps begun with other settings, cannot be finished with these settings.
 
-    ``shown``: the consumer's repr. Raises ConfigurationError; StatusQueueUnusable if only a pipe can finish the group.
+    ``shown``: the consumer's repr. Raises StatusQueueUnusable if only a pipe can finish the group, else ConfigurationError.
     """
     committed, stream = owner.committed, settings.stream
     if committed.offset and not stream:

@@ -172,7 +172,7 @@ class OutgoingGroup(WithBlock):
                 held back, so it needs ``True`` or ``False``.
             format: the message's format name, up to 8 characters. The default is MQSTR for ``str``, and none for ``bytes``.
             ccsid: the coded character set of the text, by default UTF-8 (1208). A ``str`` is encoded in it. ``bytes`` are only
-                labelled with it; without it, ``bytes`` with ``format="MQSTR"`` must be valid UTF-8.
+                labelled with it. Without ``ccsid``, ``bytes`` with ``format="MQSTR"`` must be valid UTF-8.
             correl_id: the message's CorrelId, 24 bytes.
             properties: message properties by name: ``str``, ``int`` (MQTYPE_INT32, or MQTYPE_INT64 for larger values), ``bool``,
                 ``float``, ``bytes`` or ``None``. Each segment of a message has them. The group's first message also has the
@@ -181,7 +181,7 @@ class OutgoingGroup(WithBlock):
         Raises:
             Stopped: ``GroupProducer.stop`` was called. The earlier messages are committed. This message and the one that is held
                 back are not put.
-            QueueUnavailable: the queue stayed full, or inhibited puts, for longer than ``full_wait_s``. The earlier messages are
+            QueueUnavailable: the queue was full or put-inhibited for longer than ``full_wait_s``. The earlier messages are
                 committed, except on a wrapped connection. After an asynchronous put (``put_response``), a later call in the unit
                 of work can raise this error, or any other error of the queue manager.
             GroupUsage: the group has ended, or an earlier call failed.

@@ -81,7 +81,7 @@ class Key:
 
     @classmethod
     def from_text(cls, text: str) -> Key:
-        """Return the key that ``str`` has converted to this text. Raises ValueError."""
+        """Return the key whose ``str()`` is this text. Raises ValueError."""
         kind, ids, rest = text[:1], 2 if text[:1] == "G" else 1, text[1:]
         identifier, *more = (_decoded(rest[_CODED_LENGTH * each :][:_CODED_LENGTH]) for each in range(ids))
         stamp, copies = rest[_CODED_LENGTH * ids :][:_STAMP_LENGTH], rest[_CODED_LENGTH * ids + _STAMP_LENGTH :]

@@ -258,7 +258,7 @@ class OwnerTelemetry:
         return trace.use_span(self._unit.span, record_exception=False, set_status_on_exception=False)
 
     def trace_context(self, span: Span | None = None) -> TraceContext:
-        """Return the trace context of ``span``, or else of the unit of work's span, for messages and the status record."""
+        """Return the trace context for messages and the record: that of ``span``, by default that of the unit of work's span."""
         if span is None and self._unit is None:
             return context.NONE
         return context.of_span(span or self.span)

@@ -110,14 +110,15 @@ class Workers:
             open: makes the consumer or pipe of a worker. It must use the ``name`` and ``wait_s`` of its arguments, and the
                 default status queues.
             name: a name of at most 31 characters. The workers are named ``<name>.1`` and so on.
-            workers: the number of workers, 1 to 100. If there were more workers earlier, the workers also handle interrupted
-                groups of the names that no worker has now.
+            workers: the number of workers, 1 to 100. If an earlier run had more workers, these workers also resume the
+                interrupted groups of the names that are no longer used.
             first: the number of the first worker. Several supervisors can share a name if each has its own numbers.
             threads: whether to run workers in threads instead of processes, for handlers that mostly wait.
             grace_s: how many seconds workers have to stop before they are killed.
-            stuck_after_s: a worker is killed and started again if it has neither asked nor waited for a message during this
-                many seconds. The time must be longer than the handling of any message, and longer than ten seconds, because a
-                waiting worker wakes up every five seconds. ``None`` kills no worker. With threads, ``/livez`` fails instead.
+            stuck_after_s: a worker is killed and started again if it has not asked for a message, or waited for one, during
+                this many seconds. The time must be longer than the handling of any message. It must also be longer than ten
+                seconds, because a waiting worker wakes up every five seconds. With ``None``, no worker is killed. With threads,
+                ``/livez`` fails instead.
             setup: called first in each worker's process, for example to configure logging.
 
         Raises:

@@ -168,7 +168,7 @@ class Receiver:
         return bound is Bound.ON_OPEN or (bound is Bound.ON_GROUP and self._q_mgr.readings[GROUP_STAYS])
 
     def _elsewhere(self, item: Transmitted) -> list[Message]:
-        """Return the message as it is forwarded to another instance of the queue, or an empty list if no instance takes it."""
+        """Return a list with the message to forward to another instance of the queue. It is empty if no instance takes one."""
         try:
             q_mgr_name = self._cluster.choose(item.queue_name, arrived=True, without=self._q_mgr.name)
         except Failed:

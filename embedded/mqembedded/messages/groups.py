@@ -158,7 +158,7 @@ class Groups(Generic[P]):
         return ()
 
     def has_all_segments(self, message: P) -> bool:
-        """Return whether this message's logical message is complete. Reports on its segments can differ in Feedback."""
+        """Return whether all segments of the logical message are there. If they are reports, their Feedback can differ."""
         if not message.msg_flags & IS_SEGMENT:
             return True
         group = self._groups.get(message.group_id)

@@ -1,8 +1,8 @@
 """Authority checks for MQOPEN and MQPUT1 of topics, MQSUB, and MQCLOSE of subscriptions.
 
-Source: IBM MQ, "Authorizations for MQI calls", "Not Authorized (type 3)". Unverified: authority for a topic can come from any
-topic object above it; the authorities that MQSUB needs for an application's own queue and for MQSO_SET_IDENTITY_CONTEXT; a
-subscription's creator is allowed to remove it.
+Source: IBM MQ, "Authorizations for MQI calls", "Not Authorized (type 3)". Unverified: that authority for a topic can come
+from any topic object above it; which authorities MQSUB needs for an application's own queue and for MQSO_SET_IDENTITY_CONTEXT;
+that the creator of a subscription is allowed to remove it.
 """
 
 from __future__ import annotations
