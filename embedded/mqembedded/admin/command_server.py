@@ -7,7 +7,7 @@ as applications, in its own thread and with its own connection. It logs and drop
 
 Source: IBM MQ, "Responses", "Standard responses", "The message descriptor of a PCF command message". Commands of type
 MQCFT_COMMAND_XR also get standard responses, as on Multiplatforms. On z/OS, all responses are extended (IBM MQ, "Extended
-responses"). They are an item for each row of the result or a message that explains the error, followed by a summary.
+responses"). Then a command gets an item for each row of its result, or a message that explains the error, and then a summary.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Changes to open queues: the changes that need FORCE, and the handles that become invalid.
 
-Applications do not notice most changes. But a command makes handles invalid if it sets NOSHARE, changes USAGE, or changes the
-queue to which the name that was opened leads. Without FORCE, such a command is refused. Calls with invalid handles end with
-MQRC_OBJECT_CHANGED. REFRESH CLUSTER also makes handles invalid: all handles that lead to other members of the cluster.
+Applications do not notice most changes. But a command makes handles invalid if it sets NOSHARE, changes USAGE, or makes an opened
+name lead to another queue. Without FORCE, such a command is refused. Calls with invalid handles end with MQRC_OBJECT_CHANGED.
+REFRESH CLUSTER makes all handles invalid that lead to other members of the cluster.
 
 Source: IBM MQ, "ALTER queues", "Forcing changes to queue properties", "MQOPEN", reason code 2041, "REFRESH CLUSTER". Unverified:
 a waiting MQGET ends at once; changes of RNAME, RQMNAME and XMITQ make handles invalid.

@@ -1,8 +1,8 @@
 """Reads MQSC commands, such as the files that define the queue manager's objects.
 
-Tables list the commands that are carried out, and the commands that are read but have no effect. The latter concern listeners,
-services, channel authentication records, and other types of channels and authentication information. A file can contain them,
-because it must also work on IBM MQ. Any other command is an error, whose message names the line. Start-up files and the command
+Tables list the commands that are carried out, and the commands that are read but have no effect. Commands without effect are for
+example those for listeners, services, channel authentication records, and cluster channels. They are not errors, because the same
+file must also work on IBM MQ. Any other command is an error, whose message names the line. Start-up files and the command
 ``mqembedded mqsc`` use the same syntax. ``mqsc_commands.py`` and ``commands/display.py`` carry out the commands.
 
 The syntax is that of IBM MQ, "Building command scripts". ``+`` or ``-`` at the end of a line continues the command on the next

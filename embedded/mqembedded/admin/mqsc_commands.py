@@ -202,7 +202,7 @@ def _queue(q_mgr: QueueManager, command: Command) -> None:
 
 
 def _stays(command: Command, existing: Mapping[Any, object], given: Mapping[Any, object]) -> None:
-    """Log that a definition has no effect because the object exists. If the two differ, the level is WARNING.
+    """Log that a definition has no effect because the object exists. The level is WARNING if the object is different.
 
     A start-up file is read at every start, so an existing object is not an error. IBM MQ also reports it and continues.
     """

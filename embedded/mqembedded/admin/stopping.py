@@ -5,7 +5,7 @@ With MODE(QUIESCE), STOP CHANNEL stops connections after a few seconds. Until th
 MQRC_CONNECTION_QUIESCING. ``mqsc_commands.py`` and ``commands/`` read the commands. ``cluster/control.py`` stops sender channels.
 
 Source: IBM MQ, "STOP CONN", "STOP CHANNEL", "Stopping MQI channels", "START CHANNEL". Unverified: after a restart, no channel is
-stopped; the reason is 4064 for a channel without connections; the length of IBM's "a few seconds".
+stopped; the reason is 4064 for a channel without connections; IBM's "a few seconds" are 5 seconds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def stop_connection(q_mgr: QueueManager, is_meant: Callable[[bytes], bool]) -> N
     """Break the connection whose identifier ``is_meant`` accepts.
 
     Raises:
-        CatalogueError: MQRCCF_CONNECTION_ID_ERROR if there is no such connection, or a part of the queue manager uses it.
+        CatalogueError: MQRCCF_CONNECTION_ID_ERROR if there is no such connection, or if it belongs to the queue manager itself.
     """
     for identifier, found in q_mgr.connections.items():
         if is_meant(identifier):
@@ -42,7 +42,7 @@ def stop_connection(q_mgr: QueueManager, is_meant: Callable[[bytes], bool]) -> N
 
 
 def stop_channel(q_mgr: QueueManager, name: str, mode: int | None, status: int | None, conn_name: str) -> None:
-    """Stop a server-connection channel. If ``conn_name`` is given, stop only the connections from this address instead.
+    """Stop a server-connection channel or, if ``conn_name`` is given, only its connections from this address.
 
     Raises:
         CatalogueError: MQRCCF_CHANNEL_NOT_FOUND; MQRCCF_PARM_CONFLICT (an address with STATUS(STOPPED));

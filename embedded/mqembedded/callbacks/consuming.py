@@ -1,7 +1,7 @@
 """MQCB and MQCTL, which register, start and stop callbacks. ``dispatching.py`` chooses the next callback.
 
-Sources: IBM MQ, "MQCB", "MQCTL", "MQCBD", "MQCTLO", and the pages of the reason codes. Unverified: the choice if several reason
-codes apply. Comments below mark other points that are unverified.
+Sources: IBM MQ, "MQCB", "MQCTL", "MQCBD", "MQCTLO", and the pages of the reason codes. Unverified: the reason code that is
+returned if several apply. Comments below mark other points that are unverified.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _GMO_LENGTH = STRUCTURE_LENGTHS["MQGMO"][4]
 def manage(
     q_mgr: QueueManager, connection: Connection, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
 ) -> Answer:
-    """Carry out MQCB. Even after a failure, the answer has the object handle, and whether a callback is registered for it."""
+    """Carry out MQCB. Even after a failure, the answer has the object handle and a flag (1 if this handle has a callback)."""
     reason = mq.MQRC_NONE
     with q_mgr.lock:
         callbacks = Consumption.of(connection).callbacks
@@ -114,7 +114,7 @@ def _forget_message_handle(connection: Connection, callback: Callback) -> None:
 def _register(
     q_mgr: QueueManager, connection: Connection, operation: int, cbd: bytes, hobj: int, md: bytes, gmo: bytes
 ) -> None:
-    """Carry out MQOP_REGISTER. An old callback is replaced without a control call to it. An error removes the old callback."""
+    """Carry out MQOP_REGISTER. The new callback replaces an old one without a control call. An error deregisters the old one."""
     consumption = Consumption.of(connection)
     before = consumption.callbacks.get(hobj)
     try:

@@ -33,7 +33,7 @@ class Callback:
     """A message consumer or the event handler. The event handler's ``hobj`` is MQHO_NONE.
 
     Attributes:
-        max_msg_length: the maximum in bytes. A number has already replaced MQCBD_FULL_MSG_LENGTH.
+        max_msg_length: the maximum length in bytes of the message data in a call. It is never MQCBD_FULL_MSG_LENGTH.
         state: the MQCS_* value. In all states except MQCS_NONE and MQCS_SUSPENDED_TEMPORARY, no messages come until MQOP_RESUME.
         due_s: the time when the current wait interval ends, or None if no interval has begun.
         tells_empty: whether a consumer with a wait interval of 0 must still get a call that reports that there is no message.

@@ -1,10 +1,10 @@
 """The verb CALLBACK: the next callback of a connection, with its message or event.
 
-A thread of the C library sends CALLBACK, and calls the program's function. This module decides everything except functions and
-threads. It gets messages as MQGET does, for one consumer after another. A consumer that has got a message is then last in line.
+A thread of the C library sends CALLBACK, and then calls the program's function. This module decides which callback is next. It
+gets messages as MQGET does, for one consumer after another. A consumer that has got a message is then last in line.
 
-Sources: IBM MQ, "MQCB", "CallType", "State", "DataLength". Unverified: the effect of a consumer's wait options; a message that is
-too long stays on the queue and is delivered again and again (MQRC_TRUNCATED_MSG_FAILED).
+Sources: IBM MQ, "MQCB", "CallType", "State", "DataLength". Unverified: the effect of a consumer's wait options.
+Also unverified: a message that is too long stays on the queue and is delivered again and again (MQRC_TRUNCATED_MSG_FAILED).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ unknown here. A character that the target set does not have becomes the target s
 
 Source: IBM MQ, "Conversion processing", "MQRFH2" and the reason codes 2110, 2111, 2115, 2119, 2272. If an MQRFH2 already has the
 requested form, only its fields that describe the following data are checked (support page 212795). Unverified: the reason code if
-the data after a header cannot be converted. Unlike this module, IBM MQ refuses to convert between languages (850 to 1025).
+the data after a header cannot be converted. Unlike this module, IBM MQ does not convert between languages (CCSID 850 to 1025).
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ class Get:
         return parts, answer
 
     def finish(self, found: Found) -> Answer:
-        """Write to the disk what was removed outside syncpoint, and return the answer. The caller does not hold the lock."""
+        """Write a removal outside syncpoint to the disk, and return the answer. The caller does not hold the lock."""
         parts, answer = found
         if not self._removed_for_good(parts, answer):
             return answer
@@ -247,7 +247,7 @@ class Get:
         return next(filter(None, map(self._retrievable, found)), None)
 
     def _whole(self) -> Whole:
-        """Return what must be complete so that the call can return a message."""
+        """Return the unit (message, logical message or group) that must be complete so that the call can return a message."""
         if self.options & mq.MQGMO_ALL_MSGS_AVAILABLE:
             return Whole.GROUP
         return Whole.LOGICAL_MESSAGE if self.options & WHOLE_LOGICAL_MESSAGE else Whole.MESSAGE
@@ -288,7 +288,7 @@ class Get:
         return message.locked_by is None or message.locked_by is self.handle
 
     def _retrievable(self, message: Message) -> list[Message] | None:
-        """Return the message (all segments with MQGMO_COMPLETE_MSG), or None if it is locked or needs a missing segment."""
+        """Return the message (with MQGMO_COMPLETE_MSG, all segments), or None if it is locked or needs a missing segment."""
         if not self._may_see(message):
             return None
         if not self.options & WHOLE_LOGICAL_MESSAGE:

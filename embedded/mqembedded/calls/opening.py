@@ -241,7 +241,7 @@ def _claim_input(q_mgr: QueueManager, connection: Connection, queue: Queue, opti
 
 
 def close_object(q_mgr: QueueManager, connection: Connection, hobj: int, options: int) -> Answer:
-    """Carry out MQCLOSE (IBM MQ, "MQCLOSE"). The call warns if a group in logical order is unterminated (Tables 2 and 17)."""
+    """Carry out MQCLOSE (IBM MQ, "MQCLOSE"), with a warning if a group in logical order is unfinished (see ``close_warning``)."""
     with q_mgr.lock:
         handle = connection.handle(hobj)
         known = _CLOSE_OPTIONS | _CLOSE_SUB_OPTIONS

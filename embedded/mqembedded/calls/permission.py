@@ -119,7 +119,7 @@ def options_of_put1(put_options: int) -> int:
 def check_dynamic(
     q_mgr: QueueManager, connection: Connection, od: ObjectDescriptor, options: int, queue: Queue
 ) -> None:
-    """If a dynamic queue's name is checked, and the user has no authority for it, delete this new queue and raise Failed."""
+    """If authority is checked for a new dynamic queue's name, and the user has none, delete the queue and raise Failed."""
     if q_mgr.platform is Platform.ZOS or q_mgr.readings[DYNAMIC_NAME_IS_CHECKED]:
         try:
             q_mgr.require(asking_user(q_mgr, connection, od, options), "QUEUE", queue.name, needed_to_open(options))
@@ -138,6 +138,6 @@ def grant_created(
 
 
 def check_deletion(q_mgr: QueueManager, connection: Connection, handle: Handle) -> None:
-    """Raise Failed with MQRC_NOT_AUTHORIZED if the user cannot delete the queue, unless this handle created it."""
+    """Raise Failed with MQRC_NOT_AUTHORIZED if this handle has not created the queue and the user has no DLT for it."""
     if handle.queue is not None and not handle.creates_dynamic:
         q_mgr.require(connection.user, "QUEUE", handle.queue.name, frozenset({"DLT"}))

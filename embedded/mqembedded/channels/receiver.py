@@ -7,8 +7,8 @@ be lost if the channel breaks.
 If a queue is full or inhibited, the channel retries the put (MRRTY, MRTMR). If the put still fails, or the queue does not exist,
 the message goes to the dead-letter queue with an MQDLH, or is discarded if its Report has MQRO_DISCARD_MSG. The receiving end
 also makes an exception report if the message asks for it. Without a dead-letter queue, the receiving end refuses the batch, and
-the channel cannot continue. If this queue manager's instance of a cluster queue is put inhibited or gone, a message goes to
-another instance if there is one and MQOPEN has not bound the message. So a group can be split in spite of MQOO_BIND_ON_GROUP.
+the channel cannot continue. If a cluster queue's instance here no longer exists or inhibits puts, a message goes to another
+instance if there is one and MQOPEN has not bound the message. So a group can be split in spite of MQOO_BIND_ON_GROUP.
 
 Source: IBM MQ, "What happens when a message cannot be delivered?", "Dead-letter queues", "MQOPEN and clusters" (its note),
 "Example of a cluster with more than one instance of a queue", "Channel message sequence numbering", "Nonpersistent message speed
@@ -125,7 +125,7 @@ class Receiver:
                 message.queue.make_available((message,))
 
     def _delivered(self, item: Transmitted) -> list[Message]:
-        """Return an arriving message and its reports, after counting them on their queues. Raises Failed."""
+        """Count an arriving message and its reports on their queues, and return them. Raises Failed."""
         settings = self._cluster.settings
         for attempt in range(settings.mrrty + 1):
             try:
@@ -168,7 +168,7 @@ class Receiver:
         return bound is Bound.ON_OPEN or (bound is Bound.ON_GROUP and self._q_mgr.readings[GROUP_STAYS])
 
     def _elsewhere(self, item: Transmitted) -> list[Message]:
-        """Return a list with the message to forward to another instance of the queue. It is empty if no instance takes one."""
+        """Return a list with the message to forward to another instance of the queue, or an empty list if there is none."""
         try:
             q_mgr_name = self._cluster.choose(item.queue_name, arrived=True, without=self._q_mgr.name)
         except Failed:
@@ -180,7 +180,7 @@ class Receiver:
         return [placed(self._q_mgr, target, md, item.data, item.properties, bound=item.bound)]
 
     def _undelivered(self, item: Transmitted, reason: int) -> list[Message]:
-        """Return the message for the dead-letter queue, unless discarded, and the report, if requested. Raises Failed."""
+        """Return the message for the dead-letter queue (unless it is discarded), and a report if requested. Raises Failed."""
         about = MessageDescriptor(item.md.pack(2))
         made = reports.report_on_exception(self._q_mgr, about, item.data, item.properties, reason)
         if about.report & mq.MQRO_DISCARD_MSG:

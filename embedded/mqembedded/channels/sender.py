@@ -337,7 +337,7 @@ class SenderChannel:
         raise ChannelError("cut deliberately, with a batch in doubt")
 
     def _resolve(self, *, received: bool, last: int) -> None:
-        """Resolve the batch in doubt. The partner has answered whether it received this batch, and its ``last`` batch."""
+        """Resolve the batch in doubt, which was ``received`` or not. ``last`` is the number of the partner's last batch."""
         state = ChannelState(self.name, self.partner, last)
         if state != self._state:
             self._note(state, self._in_doubt if received else ())

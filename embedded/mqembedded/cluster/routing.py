@@ -4,7 +4,7 @@
 
 Source: IBM MQ, "Name resolution", "MQOPEN and clusters", "MQOPEN option for cluster queue", "Logical and physical ordering"
 (MQOO_BIND_ON_GROUP), reason codes 2085, 2189, 2268, 2270. Unverified: without a local instance, the attributes come from the
-first instance by queue manager name; with MQOO_BIND_ON_GROUP, MQOPEN returns no ResolvedQMgrName; MQPUT returns 2268.
+first instance by queue manager name; with MQOO_BIND_ON_GROUP, MQOPEN returns no ResolvedQMgrName; MQPUT, too, returns 2268.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ def load(directory: Path) -> None:
     """Load the library into this process, for bindings that are imported later.
 
     The loader finds a loaded library by its name, so the bindings need no ``LD_LIBRARY_PATH``. Each binding calls the library
-    that it is linked with, because RTLD_GLOBAL is not set. Otherwise, both would call the library that was loaded first.
+    that it is linked with, because RTLD_GLOBAL is not set. With RTLD_GLOBAL, they would all call the first loaded library.
     """
     for name in (CLIENT_LIBRARY, SERVER_LIBRARY):
         ctypes.CDLL(str(directory / "lib64" / name))

@@ -1,7 +1,7 @@
 """The PCF commands by number, each with the parameters that it takes and the function that carries it out.
 
 The function takes the queue manager and a request. It returns the parameters of each response, or raises ``PCFError`` or
-``CatalogueError``. ``admin/command_server.py`` calls the functions, and holds the queue manager's lock.
+``CatalogueError``. ``admin/command_server.py`` calls the functions while it holds the queue manager's lock.
 
     request.py          parameters, generic names, filters, responses
     queues.py           create, change, copy, delete, clear, inquire, statistics of queues

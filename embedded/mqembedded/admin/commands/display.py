@@ -382,7 +382,7 @@ _ONE_TYPE = {"QCLUSTER": mq.MQQT_CLUSTER, **{name: number for number, name in TY
 
 
 def display(q_mgr: QueueManager, command: Command, user: str) -> list[str]:
-    """Carry out a DISPLAY, and return a text for each object. Raises MQSCError, or Failed if the user can see no object."""
+    """Carry out a DISPLAY, and return a text for each object. Raises MQSCError, or Failed if all are hidden from the user."""
     if command.kind in _NONE_HERE:
         what = _NONE_HERE[command.kind]
         raise MQSCError(f"AMQ8147E: DISPLAY {command.kind}({command.name}): the embedded queue manager has no {what}")

@@ -34,7 +34,7 @@ _OF_Q_MGR = frozenset({"CLUSTER", "SUB", "CHLAUTH", "AUTHREC", "SECURITY", "CONN
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """An object type, the PCF parameters for an object's name and for the object to copy, and a test whether an object exists."""
+    """An object type, the PCF parameters that name an object and the object to copy, and a function that tests for existence."""
 
     object_type: str
     name: int

@@ -198,7 +198,7 @@ def _status(queue: Queue) -> dict[int, object]:
 
 
 def _oldest_age(queue: Queue) -> int:
-    """Return the oldest message's age in seconds, from its PutDate and PutTime, or -1 if the age is unknown."""
+    """Return the oldest message's age in seconds, from PutDate and PutTime (0 for an empty queue, -1 if it is unknown)."""
     oldest = queue.oldest()
     if oldest is None:
         return 0

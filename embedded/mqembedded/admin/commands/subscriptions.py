@@ -1,7 +1,7 @@
 """Commands for subscriptions and their status.
 
 Source: IBM MQ, "Change, Copy, and Create Subscription", "Delete Subscription", "Inquire Subscription", "Inquire Subscription
-Status". A command gives a subscription's name or identifier. Unverified: the command fails with 2428 if no subscription has it.
+Status". A command has a subscription's name or identifier. Unverified: if there is no such subscription, the reason is 2428.
 """
 
 from __future__ import annotations

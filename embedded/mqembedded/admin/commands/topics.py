@@ -110,7 +110,7 @@ def names(q_mgr: QueueManager, request: Request) -> list[Row]:
 
 
 def status(q_mgr: QueueManager, request: Request) -> list[Row]:
-    """Carry out MQCMD_INQUIRE_TOPIC_STATUS: a topic's attributes, its subscribers, or the handles that publish to it."""
+    """Carry out MQCMD_INQUIRE_TOPIC_STATUS: return a topic's attributes, its subscribers, or the handles that publish to it."""
     kinds = (cf.MQIACF_TOPIC_STATUS, cf.MQIACF_TOPIC_SUB, cf.MQIACF_TOPIC_PUB)
     kind = request.integer(cf.MQIACF_TOPIC_STATUS_TYPE, kinds, cf.MQIACF_TOPIC_STATUS)
     wanted = request.selectors(cf.MQIACF_TOPIC_STATUS_ATTRS)
