@@ -5,7 +5,7 @@ does not exist, the call fails without a check. Calls with a handle are not chec
 ``objects/authority.py`` has the users' authorities. See ``pubsub/permission.py`` and ``admin/commands/permission.py``, too.
 
 If ObjectQMgrName leads to another queue manager, the user needs PUT for the transmission queue. A queue manager alias is not
-checked. If a remote queue is opened by its own name, this name is checked. For a queue that only other members of a cluster host,
+checked. If a remote queue is opened by its own name, this name is checked. For a queue that is only on other cluster members,
 the user needs PUT for SYSTEM.CLUSTER.TRANSMIT.QUEUE, as with the default ClusterQueueAccessControl=Xmitq (IBM MQ, "Access control
 and multiple cluster transmission queues"). ClusterQueueAccessControl=RQMName is not implemented. Unverified: INQ is also checked
 for this queue; an MQOPEN that needs a local instance is refused (2085, 2045) before any authority is checked.

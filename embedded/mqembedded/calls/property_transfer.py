@@ -1,4 +1,4 @@
-"""Properties that MQPUT takes from message handles, and that MQGET puts into a message handle.
+"""Properties that MQPUT takes from message handles, and properties that MQGET puts into a message handle.
 
 ``message_properties.py`` has the verbs for message handles. ``properties/control.py`` decides how properties are delivered.
 

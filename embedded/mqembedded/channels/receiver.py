@@ -155,7 +155,7 @@ class Receiver:
         return [message]
 
     def _here(self, item: Transmitted) -> Target:
-        """Return the target of a message from a channel, which is usually a local queue. Raises Failed."""
+        """Return the target (usually a local queue) of a message from a channel. Raises Failed."""
         name, cluster = item.queue_name, self._q_mgr.cluster
         if cluster.ways.to(item.q_mgr_name) is not None:
             return cluster.addressed(name, item.q_mgr_name)

@@ -300,7 +300,7 @@ class SenderChannel:
         return batch
 
     def _send(self, link: _Link, batch: list[Message]) -> None:
-        """Send a batch. After ChannelError, messages that were perhaps received are in doubt, and all others are available."""
+        """Send a batch. After ChannelError, it is in doubt or available again, except for messages that are sent at most once."""
         wrong = self.misconduct
         fast = self._cluster.settings.npmspeed == "FAST"
         kept = [message for message in batch if message.persistent or not fast]
