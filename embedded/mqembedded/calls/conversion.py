@@ -54,9 +54,9 @@ class Converted(NamedTuple):
 
 
 def convert(data: bytes, format_name: bytes, source: Form, target: Form, headers: int = 0) -> Converted:
-    """Convert message data from one form to another. If this is not possible, return the data unchanged, with a warning.
+    """Convert message data from one form to another. If it is not possible, return unchanged data and a warning.
 
-    ``headers`` is the number of headers in front of the data.
+    ``headers`` is the number of headers in front of the data. They can be converted although the data behind them is not.
     """
     format_name = blank_padded(format_name, 8)
     if data and format_name == mq.MQFMT_RF_HEADER_2 and headers < _MOST_HEADERS:

@@ -161,7 +161,7 @@ def inquire(
 
 
 def _values(q_mgr: QueueManager, handle: Handle) -> Mapping[int, ObjectValue]:
-    """Return the attributes that MQINQ can return for a handle; raise Failed if a namelist or a process no longer exists."""
+    """Return the attributes that MQINQ can return for a handle. Raise Failed if it is a topic, or if its object is gone."""
     if handle.topic_string:
         # "MQINQ" has no selectors for topics. This reason code is unverified.
         raise Failed(mq.MQRC_SELECTOR_ERROR)
