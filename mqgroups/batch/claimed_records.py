@@ -128,8 +128,8 @@ class ClaimedRecords(Keeper):
     def replace(self, found: FoundRecord | None, record: StatusRecord, *, claimed: bool) -> FoundRecord:
         """Replace ``found`` by ``record``. A group's first record is put together with its intent.
 
-        ``claimed``: whether ``found`` is this attempt's own record. Such a record must not expire (StatusQueueUnusable). If
-        another attempt has replaced ``found``, raises OwnershipLost if ``claimed`` is true, else OwnerActive; then claim again.
+        ``claimed``: whether ``found`` is this attempt's own record. Raises StatusQueueUnusable if such a record expires. If
+        another attempt has replaced ``found``, raises OwnershipLost if ``claimed``, else OwnerActive (then claim again).
         """
         if found is None:
             self._shared.put(new_intent(self._claim), self._claim.intent_id)
