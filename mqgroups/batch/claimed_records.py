@@ -116,7 +116,7 @@ class ClaimedRecords(Keeper):
         return found.record if found else None
 
     def read(self) -> tuple[FoundRecord | None, StatusRecord | None]:
-        """Return the record on the queue after the claim was committed; ``None`` if both record and intent are gone.
+        """Return the record on the queue; ``None`` if both record and intent are gone. Call this after the claim is committed.
 
         Raises StatusError or MQIError. Raises OwnerActive if another attempt has the record in a unit of work; then try again.
         """
