@@ -116,7 +116,7 @@ class ClaimedRecords(Keeper):
         return found.record if found else None
 
     def read(self) -> tuple[FoundRecord | None, StatusRecord | None]:
-        """Return the record on the queue after the claim was committed; ``None`` if both record and intent are gone.
+        """Return the record on the queue; ``None`` if both record and intent are gone. Call this after the claim is committed.
 
         Raises StatusError or MQIError. Raises OwnerActive if another attempt has the record in a unit of work; then try again.
         """
@@ -128,8 +128,8 @@ class ClaimedRecords(Keeper):
     def replace(self, found: FoundRecord | None, record: StatusRecord, *, claimed: bool) -> FoundRecord:
         """Replace ``found`` by ``record``. A group's first record is put together with its intent.
 
-        ``claimed``: whether ``found`` is this attempt's own record. Such a record must not expire (StatusQueueUnusable). If
-        another attempt has replaced ``found``, raises OwnershipLost if ``claimed`` is true, else OwnerActive; then claim again.
+        ``claimed``: whether ``found`` is this attempt's own record. Raises StatusQueueUnusable if such a record expires. If
+        another attempt has replaced ``found``, raises OwnershipLost if ``claimed``, else OwnerActive (then claim again).
         """
         if found is None:
             self._shared.put(new_intent(self._claim), self._claim.intent_id)

@@ -241,7 +241,7 @@ def _batch(mark: FoundRecord) -> int:
 
 
 def _take(connection: Connection, shared: SharedStatusQueue, together: Sequence[tuple[FoundRecord, ...]]) -> None:
-    """Remove records, those of a tuple in one unit of work. Skip a tuple if its first record is gone."""
+    """Remove records. The records of a tuple go in the same unit of work. Skip a tuple if its first record is gone."""
     for start in range(0, len(together), _IN_A_UNIT_OF_WORK):
         with connection.unit_of_work(shared):
             for first, *others in together[start : start + _IN_A_UNIT_OF_WORK]:

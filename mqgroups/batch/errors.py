@@ -10,7 +10,7 @@ BatchProblem: TypeAlias = Literal["other-messages", "two-partitions", "another-q
 
 
 class BatchRefused(ApplicationError):
-    """A batch would put messages twice, or mix two versions of a group. Nothing was put.
+    """A batch would put messages twice, or mix two versions of a group. The refused call has put nothing.
 
     Attributes:
         because: ``"other-messages"`` if the repeated batch gives a group other messages than the committed ones;
@@ -44,7 +44,7 @@ def other_messages(name: str, group_id: bytes, committed: int, given: str) -> Ba
 
 
 def second_write(sink: str, queue: str, batch: int) -> BatchRefused:
-    """Return the error for a batch if the same run of a query has completed another batch with its name and number."""
+    """Return the error for a batch whose name and number the same run of a query has already used for another batch."""
     return BatchRefused(
         f"batch {batch} of txnAppId {sink} to queue {queue} was completed by another write of this run of the query, so this "
         "write would be taken for a repetition. Not all of it is put. Use another name for each write of a foreachBatch: the "

@@ -339,7 +339,7 @@ class SharedStatusQueue:
 
 
 def _is_of_a_source(data: bytes) -> bool:
-    """Return whether a message is from a Spark stream that reads: a manifest, a mark or a sign (``spark.manifests``)."""
+    """Return whether a message belongs to a Spark stream that reads a queue (``spark.manifests``)."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):

@@ -16,7 +16,7 @@ and removes intents and status records second. So a late attempt sees the intent
 If there is an intent without a status record, a unit of work hides the status record, and the attempt waits. If there is neither
 an intent nor a high-water mark, the group is new. A lock keeps other attempts away until the claim is committed.
 
-All these are status records (``core.status``). The ``CorrelId`` is a digest of kind, sink and, for a group, batch and key.
+All these records have the form of ``core.status``. Their ``CorrelId`` is a digest of kind, sink and, for a group, batch and key.
 """
 
 from __future__ import annotations
@@ -136,11 +136,11 @@ class CompletedBatch(NamedTuple):
     within: str | None = None
 
     def is_second(self, first: CompletedBatch) -> bool:
-        """Return whether ``first`` is another batch with the same number, and the same run of the query has completed both."""
+        """Return whether one run of the query has completed both this batch and ``first``, another batch with the same number."""
         return self.number == first.number and self.within == first.within is not None and self.run != first.run
 
     def repeats(self, first: CompletedBatch) -> bool:
-        """Return whether this is the batch ``first``, which a later run of the query has completed again."""
+        """Return whether this is a repetition of the batch ``first`` in a later run of the query."""
         return self.number == first.number and self.within not in (None, first.within)
 
 

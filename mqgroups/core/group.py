@@ -66,7 +66,7 @@ def on_fresh_handle(position: GroupPosition) -> GroupPosition:
 
 
 class MessagePart(Enum):
-    """What a physical message is: a whole logical message, a segment of one, or the last segment of one."""
+    """Whether a physical message is a whole logical message, a segment before the last segment, or the last segment."""
 
     WHOLE = MsgFlag.NONE
     SEGMENT = MsgFlag.SEGMENT
@@ -121,7 +121,7 @@ def next_put(position: GroupPosition, *, last: bool, part: MessagePart = Message
 
 
 def may_go_unanswered(position: GroupPosition) -> bool:
-    """Return whether the message after ``position`` may be put asynchronously, if it does not end the unit of work.
+    """Return whether the message after ``position``, if it does not end the unit of work, may be put asynchronously.
 
     The first message of a group, and the first message on a fresh handle, must be put synchronously. Only a synchronous put
     returns the group's GroupId and its instance of a cluster queue. After that put, the queue handle keeps both.

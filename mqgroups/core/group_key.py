@@ -39,7 +39,7 @@ def short_id(key: bytes) -> str:
 
 
 def text_of_id(group_id: bytes) -> str:
-    """Return the text from which a program made a GroupId (UTF-8, padded with zeros, as by JMS); empty if there is none."""
+    """Return the text (UTF-8, zero-padded, as by JMS) from which a GroupId was made; empty if it was not made from a text."""
     try:
         text = "" if group_id.startswith(MADE_BY_QUEUE_MANAGERS) else group_id.rstrip(b"\0").decode()
     except UnicodeDecodeError:
@@ -48,7 +48,7 @@ def text_of_id(group_id: bytes) -> str:
 
 
 def shown_id(group_id: bytes) -> str:
-    """Return a short form of a GroupId for people to read: the text from which it was made, or else its last digits."""
+    """Return a short form of a GroupId for people to read: ``text_of_id``, or the last digits if that text is empty."""
     return text_of_id(group_id) or group_id.hex()[-_LAST_DIGITS:]
 
 
@@ -59,7 +59,7 @@ def goes_by(group_id: bytes, some: str) -> bool:
 
 
 def may_be_same(key: bytes, other: bytes) -> bool:
-    """Return whether two keys can belong to one group. They must be equal, but a rebuilt record's key can lack the MsgId."""
+    """Return whether two keys can belong to one group: they are equal, or one lacks the MsgId and the GroupIds are equal."""
     (group_id, first_msg_id), (other_id, other_msg_id) = (
         (k[:GROUP_ID_LENGTH], k[GROUP_ID_LENGTH:]) for k in (key, other)
     )
@@ -69,8 +69,8 @@ def may_be_same(key: bytes, other: bytes) -> bool:
 def likeness(completed: StatusRecord | None, group_id: bytes, first_msg_id: bytes) -> Likeness:
     """Return what a new group has in common with the group in a consumer's record.
 
-    A group that is got again after a backout does not count as repeated. The record is then not ``COMPLETED``, or belongs to
-    an earlier group.
+    A group that is got again after a backout does not count as repeated, because the record is then not ``COMPLETED``, or
+    belongs to an earlier group.
     """
     if completed is None or completed.state is not RecordState.COMPLETED or completed.group_id != group_id:
         return Likeness.NONE

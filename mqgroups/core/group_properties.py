@@ -46,7 +46,7 @@ def name_of(properties: GroupProperties) -> str:
 def contradiction(found: Mapping[str, Value], given: Mapping[str, Value], *, complete: bool) -> str | None:
     """Return the first name whose values in ``given`` and ``found`` differ; ``None`` if there is no such name.
 
-    ``complete``: whether a name that is not in ``found`` is a contradiction too.
+    ``complete``: whether a name in ``given`` that is not in ``found`` is a contradiction too.
     """
     for name, value in given.items():
         if name not in found:

@@ -87,7 +87,7 @@ class KeptRecord(NamedTuple):
         """Browse the queue. Return two values: this object with the new contents, and the current record.
 
         Args:
-            marks: the marks of the caller's own records. If no record is still needed, the caller's own is the current one.
+            marks: the marks of the caller's own records. If no record is still needed, one with such a mark is the current one.
             waits: whether to wait for a record that a unit of work hides. Otherwise RecordHidden is raised.
         """
         before: tuple[FoundMessage, ...] | None = None

@@ -31,7 +31,7 @@ class Kept(Protocol):
         return True
 
     def read(self, marks: Sequence[Mark] = ()) -> Steps[tuple[Any, StatusRecord | None]]:
-        """Read the queue. Return this object as it is now, and the record. ``marks``: the marks of the caller's own records."""
+        """Read the queue. Return this object with what was read, and the record. ``marks``: those of the caller's own records."""
 
     def seen_elsewhere(self, marks: tuple[Mark, ...]) -> Steps[StatusRecord | None]:
         """Return the record on a queue that another program has open; ``None`` if not all of the record is visible."""

@@ -186,7 +186,7 @@ def in_doubt(own: Ownership, reason: int) -> Ownership:
 def noted(
     ownerships: Ownerships, records: tuple[StatusRecord | None, ...], *, checks: bool = False
 ) -> Steps[Ownerships]:
-    """Put new ``records`` in a separate unit of work, to change what they say besides the position, such as a checkpoint."""
+    """Put new ``records`` in a separate unit of work. They differ from the present ones in other fields than the position."""
     yield Begin()
     endings = tuple(
         None if record is None else PendingCommit(record, own.position)

@@ -1,6 +1,6 @@
 """A position in a group, stored as an earlier position and the number of whole messages since then.
 
-In a run of like messages only that number changes. The putter and the getter's cursor keep their positions like this.
+In a run of similar messages only that number changes. The putter and the getter's cursor store their positions in this way.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ _NOT_PRINTABLE_ASCII = re.compile(r"[^ -~]")
 
 
 class RecordState(Enum):
-    """The state of the record's group: none yet, unfinished, or ended. An anchor has no group; it shows that a record exists."""
+    """Whether the record's group has not begun, is unfinished, or has ended. An anchor, which has no group, has its own state."""
 
     IDLE = "idle"
     IN_GROUP = "in group"

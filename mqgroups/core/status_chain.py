@@ -166,8 +166,8 @@ def contents_of(
 ) -> tuple[QueueContents, StatusRecord | None]:
     """Return how the records are stored on a status queue, and the content of the current record.
 
-    The current record is the one that is still needed (``is_needed``). If no record is, these decide in this order: the mark
-    that comes first in ``marks``, the highest epoch, the highest unit of work, and the presence of a checkpoint.
+    The current record is the one that is still needed (``is_needed``). If no record is needed, these criteria decide, in this
+    order: the earliest mark in ``marks``, the highest epoch, the highest unit of work, the presence of a checkpoint.
 
     Args:
         marks: the marks of the caller's own records.

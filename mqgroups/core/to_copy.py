@@ -8,7 +8,7 @@ import shlex
 def to_copy(line: str, *words: str) -> str:
     """Return ``line`` with each ``{}`` replaced by one of ``words``, which is quoted and has ``?`` for unprintable characters.
 
-    In parentheses, as in ``QLOCAL({})``, the word is a value of MQSC, whose quotes are doubled. Elsewhere it is for the shell.
+    In parentheses, as in ``QLOCAL({})``, the word is quoted for MQSC, which doubles quotes. Elsewhere it is quoted for the shell.
     """
     first, *rest = line.split("{}")
     for before, word, behind in zip([first, *rest][:-1], words, rest, strict=True):

@@ -40,7 +40,7 @@ class Every:
 
 
 def capped(every: Every, max_uncommitted_msgs: int, status_messages: int) -> Every:
-    """Return ``every`` with at most as many messages as MAXUMSGS allows beside the status record's messages.
+    """Return ``every`` with a limit of messages that leaves room in MAXUMSGS for the status record's messages.
 
     Raises ValueError if there is no room for even one message.
     """

@@ -2,9 +2,9 @@
 
 Trace context goes in an MQRFH2 in front of the data. The elements of its folder ``usr`` are message properties (IBM MQ, topic
 "Properties specified as MQRFH2 elements"), so no MQSETMP is needed for each message. A message handle carries the context instead
-in three cases: the message has properties of its own, which are in a handle and so take precedence over those of an MQRFH2
-("MQRFH2 element name conflicts"); the data begins with another header; or the message is too long with an MQRFH2, which counts as
-data. A queue with PROPCTL(V6COMPAT) passes the MQRFH2 on as it was put.
+in three cases: the message has properties of its own; the data begins with another header; or the message is too long with an
+MQRFH2, which counts as data. (A message's own properties are in a handle, and so take precedence over those of an MQRFH2; "MQRFH2
+element name conflicts".) A queue with PROPCTL(V6COMPAT) passes the MQRFH2 on as it was put.
 
 Not here: which message comes next (``core.group``), and how it is put (``putter.py``).
 """

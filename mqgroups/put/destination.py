@@ -95,7 +95,7 @@ class Destination:
         raise refused
 
     def _open_by_its_name(self, times: int, led_to: set[str]) -> Queue | None:
-        """Open the queue, at most ``times`` times, until it leads to the recorded queue manager. Add any others to ``led_to``."""
+        """Open the queue, at most ``times`` times, until it leads to the recorded queue manager. Add wrong ones to ``led_to``."""
         for _ in range(times):
             queue = self._connection.open_queue(self._queue, _ON_OPEN)
             if queue.resolved_q_mgr_name == self.resolved[1]:
@@ -116,7 +116,7 @@ class Destination:
         return self._clustered
 
     def check_opened(self, queue: Queue) -> None:
-        """Raise ConfigurationError if ResolvedQName is blank, because the queue is an alias of a topic (IBM MQ, "MQOD")."""
+        """Raise ConfigurationError if ResolvedQName is blank, as it is if the queue is an alias of a topic (IBM MQ, "MQOD")."""
         if not queue.resolved_q_name:
             raise ConfigurationError(
                 f"{self._queue} leads to a topic, and groups and segments cannot be published (MQPUT would fail with 2417). "

@@ -242,7 +242,7 @@ class OutgoingGroup(WithBlock):
 
         Raises:
             ConfigurationError: the result is negative, or too large for an application's feedback code (MQFB_APPL_LAST).
-            GroupUsage: the group has ended, or only a part of its last message is committed. In that case put this message again.
+            GroupUsage: the group has ended, or its last message is committed only in part. Put such a message again.
             MQGroupsError: any other failure. The group is not abandoned, and ``producer.group()`` resumes it.
         """
         with self._turn:

@@ -174,7 +174,7 @@ def abandonment(result: int, reason: str) -> Unsent:
 
     ``result`` is 0 to ``HIGHEST_RESULT``. The properties ``UserReturnCode`` and ``UserSupplement`` make Managed File Transfer
     cancel a transfer of the group (IBM MQ, topic "IBM MQ message properties read from messages on source queues"). Managed File
-    Transfer itself marks the group of a failed transfer with the two ``WMQFTE...`` properties, which other programs may know.
+    Transfer itself puts the two ``WMQFTE...`` properties on the group of a failed transfer, so other programs may know them.
     """
     told = reason or f"abandoned with result {result}"
     properties = message_properties.checked(

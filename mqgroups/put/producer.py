@@ -82,7 +82,7 @@ class GroupProducer:
         Leaving the block puts the last message and commits. Leaving it by an exception backs out to the last commit. The next
         ``group()``, of this producer or after a restart, continues from there.
 
-        Each name's input is put once. If the last named group that this producer completed has this name, the returned group is
+        The input of a name is put once. If the last named group that this producer completed has this name, the returned group is
         complete (``group.is_complete``). Its ``resume_from`` is the number of its messages, and it accepts no more messages. The
         producer logs a warning, because another input under the same name would not be put. The producer knows no earlier names.
         For a list of names, use ``remaining``. A group without a name is put again if the program restarts after the group's end.
@@ -220,7 +220,7 @@ class GroupProducer:
         """Close the producer, and delete its status queue. Only a queue that was made from a model queue can be deleted.
 
         Raises:
-            GroupUsage: the record is still needed: a group is interrupted, or the record has a checkpoint or the name of a group.
+            GroupUsage: a group is interrupted, or the record has a checkpoint or the name of a group, so it is still needed.
             MQIError: the queue cannot be deleted (2045: it is a predefined queue).
         """
         with self._putter.turn:

@@ -324,7 +324,7 @@ class Putter:
         self._stand_at_committed()
 
     def _carry(self, span: MessageSpan | None = None) -> None:
-        """Set the trace context of the next messages: that of ``span`` or of the unit of work, or none if propagation is off."""
+        """Give the next messages the trace context of ``span``, by default of the unit of work; none if propagation is off."""
         propagates = self._connection.propagates
         self._descriptors.carry(self.owner.telemetry.trace_context(span) if propagates else context.NONE)
 

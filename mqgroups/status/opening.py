@@ -1,6 +1,6 @@
 """Opens a status queue, or makes it from a model queue, and checks that it is suitable.
 
-Not here: how the queue is shared, and its records (``queue.py``; for queues that many attempts share, ``batch/shared_queue.py``).
+Not here: the sharing and records of the queue (``queue.py``; for a queue that many attempts share, ``batch/shared_queue.py``).
 """
 
 from __future__ import annotations

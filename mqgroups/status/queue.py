@@ -273,7 +273,7 @@ class StatusQueue(Keeper):
         return pmo
 
     def _open_with(self, open_queue: Any) -> Queue:
-        """Call ``open_queue``, which opens the queue, with the MQOO_* options to add."""
+        """Open the queue with ``open_queue``, whose argument is the MQOO_* options to add."""
         queue: Queue = open_queue(0)
         return queue
 

@@ -110,7 +110,7 @@ def held_by(
 def made_by_a_queue_manager(md: bytes) -> str:
     """Describe a message for an error text. Return an empty text if the message is a program's datagram.
 
-    A report contains another message's data. The report's user may be the user of a program that has moved that message.
+    A report contains another message's data. The report's user may be the user of a program that has moved the other message.
     """
     fields = {
         "MsgType": st.MD_MSG_TYPE,

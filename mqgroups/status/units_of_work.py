@@ -167,7 +167,7 @@ class UnitsOfWork:
     def _commit_records(self, steps: Callable[[Ownerships], Steps[Ownerships]]) -> None:
         """Commit records in separate units of work. Back out if that fails.
 
-        No caller backs out, and an open unit of work would keep the connection for ever.
+        The callers do not back out, and a unit of work that stays open would keep the connection for ever.
         """
         if self._lost is not None:
             raise self._lost
@@ -298,7 +298,7 @@ class UnitsOfWork:
     def forget(self, owner: Owner) -> None:
         """Commit the record of ``owner`` without the checkpoint and the name of the last group.
 
-        Raises GroupUsage if a group is interrupted, because its record needs both of them; or any error of a unit of work.
+        Raises GroupUsage if a group is interrupted, because its record needs both. Also raises a unit of work's errors.
         """
         has_any = owner.committed_checkpoint is not None or owner.done is not None
         if has_any and not owner.committed.at_start:
@@ -318,8 +318,8 @@ class UnitsOfWork:
     def back_out(self, why: BaseException | str | None = None) -> None:
         """Back out to the last commit. The span records ``why``.
 
-        On a shared connection, if there is a ``why``, the application's own messages are backed out even if the owners have no
-        message in the unit of work. The application's messages may belong to a held-back message, which will be put again.
+        On a shared connection, a ``why`` also backs out the application's own messages, even if the owners have no message in
+        the unit of work. The application's messages may belong together with a held-back message, which will be put again.
         """
         telemetry, performer = self._first.telemetry, self._performer
         if self._connection.syncpoint.gets_record_first and isinstance(why, ConnectionBroken):
