@@ -95,7 +95,7 @@ class Stopped(MQGroupsError):
         owner: role and name, such as ``"get ORDERS.SINK"``.
         queue: the queue of the group.
         group_id: the interrupted group; ``MQGI_NONE`` (24 zero bytes) if no group is interrupted.
-        msg_seq_number: the number of the last message of the group that is completely committed; 0 if there is none.
+        msg_seq_number: the number of the group's last message that is completely committed; 0 if there is none.
     """
 
     clears_up = True
@@ -151,7 +151,7 @@ class NotDecoded(ApplicationError, ValueError):
 
 
 class EmptyGroup(ApplicationError):
-    """A group was ended without a last message, because no message was put, or none after the group was resumed."""
+    """A group was ended without a last message, because the program put no message, or put none after it resumed the group."""
 
 
 class StatusError(MQGroupsError):
@@ -224,7 +224,7 @@ class RepairRefused(StatusError):
     """An operator's command was refused, because messages would be lost or doubled. Nothing was changed.
 
     Attributes:
-        because: the obstacle. It is ``"owned"`` if another owner's record names the group, or else a value of
+        because: the obstacle. It is ``"owned"`` if another owner's record names the group. Otherwise it is a value of
             ``operate.rules.salvage.Obstacle``. Operators can override some obstacles.
         owner: the owner whose record prevents the command (for a batch sink: batch and key); empty if no record does.
     """
@@ -238,7 +238,7 @@ class RepairRefused(StatusError):
 
 
 class GroupPropertiesLost(StatusError):
-    """A group was resumed whose status record does not have the properties of the group's first message.
+    """The status record of a resumed group does not have the properties of the group's first message.
 
     The group can be continued; only ``group.properties`` is not known.
 
@@ -434,7 +434,7 @@ class PoisonMessage(EnvironmentFailure):
         queue, group_id, msg_seq_number: these identify the message.
         backout_count, threshold: the message's backout count, and the queue's BOTHRESH; 0 if backout counts are ignored.
         reason: why the message cannot be decoded; empty if it fails when it is processed.
-        loop_left: whether the application left the loop over the group early. If so, that may be the cause, and not a failure.
+        loop_left: whether the application left the loop over the group early. Then this may be the cause, and not a failure.
     """
 
     def __init__(
@@ -521,7 +521,7 @@ class MQIError(EnvironmentFailure):
         comp, reason: completion code and reason code.
         reason_name: the reason's ``MQRC_`` name.
         context: further facts, such as the last committed message of the group; may be empty.
-        is_final: whether this error is not retried, because a function of the application raised it, or all retries are over.
+        is_final: whether nothing is retried after this error, because the application raised it, or all retries are over.
         while_reconnecting: whether reconnecting failed with this error. Reconnecting is retried for any reason code, because the
             same arguments have worked before, and MQ returns many different reason codes during a failover.
     """
@@ -582,8 +582,8 @@ class QueueMissing(MQIError):
 class QueueUnavailable(MQIError):
     """MQPUT or MQGET has not been possible on the queue within the time to wait. Start the program again later.
 
-    The queue or its storage stayed full (2053, 2056, 2192) for ``full_wait_s``, puts or gets are inhibited (2051, 2016), or the
-    queue's handles were lost repeatedly (2019, 2041, 2052) for ``reconnect_wait_s``.
+    The queue or its storage stayed full (2053, 2056, 2192) for ``full_wait_s``, puts or gets stayed inhibited (2051, 2016), or
+    the queue's handles were lost repeatedly (2019, 2041, 2052) for ``reconnect_wait_s``.
     """
 
 

@@ -1,7 +1,7 @@
 """An HTTP server with pages for probes, Prometheus and browsers.
 
 A client that sends half a request occupies a thread and a file descriptor of this process. So the server closes silent
-connections. If there are too many, it closes the oldest connection. If it refused new connections, probes would get no answer.
+connections. If there are too many, it closes the oldest connection, and not the new one, which may be a probe.
 
 With DNS rebinding, the host name of a web site resolves to the address of this server. A browser then lets that site read the
 pages here. So the server answers only if the Host header has an IP address, this machine's name, a name without a dot (only

@@ -45,7 +45,7 @@ class Codec(Protocol):
     """
 
     def decode(self, data: Any, /) -> Any:
-        """Return the value; raise a ValueError for invalid data. Its text is shown only if it is an ``errors.NotDecoded``."""
+        """Return the value; raise a ValueError for invalid data. Only the text of an ``errors.NotDecoded`` is shown."""
 
 
 def _check_every(_what: str, value: int | Every) -> None:

@@ -29,7 +29,7 @@ class Stoppable(Protocol):
     """An object that can be stopped: a producer, a consumer, a pipe, or workers."""
 
     def stop(self) -> None:
-        """Request the end. Signal handlers call this method. So it takes no lock, and does not use the connection."""
+        """Request the end of the work. Signal handlers call this method. So it takes no lock, and does not use the connection."""
 
 
 class StopOnSignals:
@@ -83,11 +83,11 @@ class StopOnSignals:
 def stop_on_signals(*owners: Stoppable, signals: Sequence[signal.Signals] = _SIGNALS) -> StopOnSignals:
     """Return a context manager. While its block runs, a signal calls ``stop()`` of all ``owners``.
 
-    Its attribute ``signal`` is the signal that has come, or ``None``.
+    The context manager's attribute ``signal`` is the signal that has come, or ``None``.
 
     A ``Stopped`` error ends the block, and the program continues after the block. Actions that must not follow a stop, such as
     renaming the input or forgetting a checkpoint, belong in the block. A second signal has the effect that it had before the
-    block: SIGTERM ends the process, SIGINT raises KeyboardInterrupt. In both cases the group can be resumed.
+    block. By default SIGTERM ends the process, and SIGINT raises KeyboardInterrupt. In both cases the group can be resumed.
 
     Args:
         owners: producers, consumers, pipes and workers. They may work in other threads.

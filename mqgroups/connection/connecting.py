@@ -26,8 +26,8 @@ def open_connection(
     """Connect to a queue manager; retry while it is not available.
 
     Args:
-        arguments: the arguments of MQCONNX, now and whenever the connection is remade.
-        patience: how long to retry now. The other arguments are as for ``Connection``.
+        arguments: the arguments of this MQCONNX, and of each MQCONNX that remakes the connection.
+        patience: how long to retry this MQCONNX. The other arguments are as for ``Connection``.
 
     Raises:
         ConfigurationError: a queue manager with a different name answered, or the process uses another TLS identity already.

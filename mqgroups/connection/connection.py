@@ -372,7 +372,7 @@ class Connection:
     def reopening(self, open_all: Callable[[], _T], reasons: frozenset[int] = REDO) -> _T:
         """Call ``open_all`` and return its result. If the connection is lost, retry for as long as ``reconnect`` allows.
 
-        After an interruption, reconnect before the first call, because nobody knows who owns the open handles.
+        After an interruption, reconnect before the first ``open_all()``, because nobody knows who owns the open handles.
         """
         if self.turn.interrupted:
             self.give_up()

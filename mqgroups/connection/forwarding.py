@@ -4,8 +4,8 @@ The messages are put without logical order, because logical order would give the
 cluster the queue is bound on open, so that all messages of a group go to one instance.
 
 Only the requests for reports are removed. The queue manager puts reports with the authority of the user in the message (IBM MQ,
-"Message context"). In a moved message, that is this program's user. So with these requests, a sender with authority only for the
-data queue could send reports to any queue that this user may put to. The log shows which reports a sender asked for.
+"Message context"). A moved message has this program's user. So with these requests, a sender with authority only for the data
+queue could send reports to any queue that this user may put to. The log shows which reports a sender asked for.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A connection handle that this package made. When the object is garbage-collected, the connection is backed out and ended.
 
 So an interruption cannot leave a connection behind (``interruptions.py``). One ``Handle`` makes all tries to (re)connect.
-If each try had its own object, Python would collect objects between two tries, and ignore an interruption that comes meanwhile.
+If each try had its own object, Python would collect objects between two tries, and ignore an interruption during that time.
 
 MQDISC commits, so it is called only after an MQBACK that succeeded.
 """

@@ -9,9 +9,9 @@ in a call          ``Turn``: each call of the application runs in a block, which
 at a block's end   ``WithBlock``: an exception may come before the first instruction of ``__exit__``, or after the last one.
 around MQOPEN      ``call_and_keep``: the C call that calls MQOPEN also stores the result. Otherwise a queue could stay open
                    unnoticed. If it is open exclusively, nobody else could open it.
-around MQCONNX     ``Handle``: the binding's object that gets the handle is stored before the call. If nothing refers to the
-                   ``Handle`` any longer, garbage collection backs out and disconnects. Otherwise the connection, with all its
-                   open objects, could exist until the process ends.
+around MQCONNX     ``Handle`` stores the binding's object before the call, because that object gets the handle. If nothing refers
+                   to the ``Handle`` any longer, garbage collection backs out and disconnects. Otherwise the connection, with
+                   all its open objects, could exist until the process ends.
 in closing         ``QueueManager.__exit__`` and ``Handle.__del__`` close a second time if the first time is interrupted. The next
                    ``mqgroups.connect`` or ``mqgroups.wrap`` closes every connection that is still open after its block.
 
@@ -162,8 +162,8 @@ def call_and_keep(results: list[_T], function: Callable[..., _T], *arguments: ob
 def _is_running(frame: FrameType) -> bool:
     """Return whether a frame is on the stack of any thread. If it is not, clear its local variables.
 
-    ``sys._current_frames()`` is not used, because it can block a process of CPython 3.11 for ever. It holds a lock, and a garbage
-    collection in the middle of it may collect a ``threading.local``, which needs the same lock.
+    ``sys._current_frames()`` is not used, because it can block a process of CPython 3.11 for ever. The function holds a lock. A
+    garbage collection while it runs may collect a ``threading.local``, which needs the same lock.
     """
     try:
         frame.clear()

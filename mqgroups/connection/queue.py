@@ -160,7 +160,7 @@ class Queue:
 
         Raises:
             MQIError: the message is not on the queue. Or the message is on the queue, but with a warning that is not accepted
-                (2241, 2242, 2185, 2245); then the caller must back out the unit of work.
+                (2241, 2242, 2185, 2245). In the second case the caller must back out the unit of work.
         """
         if self._generation != self._connection.generation:
             raise self._connection.gone()

@@ -4,8 +4,8 @@ A connection has one unit of work. While a group's messages are in the unit of w
 status record must be in it, too. Meanwhile the object's own ``commit``, ``backout``, ``begin`` and ``disconnect`` are refused.
 Code that calls the binding's C functions directly cannot be refused, but is detected afterwards (``core.protocol.unit_begun``).
 
-An object cannot be wrapped twice at the same time. Each wrapped connection would know only its own producers and consumers. So
-the second connection would commit the messages of the first without their record.
+An object cannot be wrapped twice at the same time. Otherwise each wrapped connection would know only its own producers and
+consumers. So the second connection would commit the messages of the first without their record.
 """
 
 from __future__ import annotations

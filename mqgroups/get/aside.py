@@ -40,7 +40,7 @@ class Aside:
         self._messages.append(message)
 
     def rest_of_group(self, position: GroupPosition) -> Rest | None:
-        """Browse the rest of the group. Return it if the previous browse found the same, else ``None``. Raises MQIError."""
+        """Browse the rest of the group. Return it if the previous browse found the same messages, else None. Raises MQIError."""
         return self._rest.found if self._rest.is_unchanged(position) else None
 
     def group_goes_on(self) -> None:

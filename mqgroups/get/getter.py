@@ -346,7 +346,7 @@ class Getter:
 
     @property
     def was_loop_left(self) -> bool:
-        """Whether, since the last commit, the application has left a loop over a group."""
+        """Whether the application has left a loop over a group since the last commit."""
         return self._left[0] == self.owner.own.number
 
     # --- the end of a unit of work
@@ -452,7 +452,7 @@ class Getter:
 
     @property
     def can_isolate(self) -> bool:
-        """Whether ``isolate`` is possible. It must get messages again without the application."""
+        """Whether ``isolate`` can be called, which gets messages again without the application."""
         return self.work.may_be_split
 
     def isolate(self, suspect: Suspect | None) -> None:

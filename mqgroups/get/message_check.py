@@ -13,8 +13,8 @@ from mqgroups.mqi.message import Message
 def is_for_application(getter: Getter, key: bytes, message: Message) -> bool:
     """Return whether the application gets the message. If not, the message was backed out, and the caller must get it again.
 
-    If the sender may have caused an error, the message counts as poison, or the backout count is checked before the error is
-    raised. So a consumer that moves poison is not stopped for ever by one message. ``key``: the key of the group.
+    If the sender may have caused an error, the message counts as poison, or this function checks the backout count before it
+    raises the error. So one message cannot stop a consumer for ever if the consumer moves poison. ``key``: the group's key.
 
     Raises:
         GroupAbandoned: the message ends a group that its producer has abandoned. The group's end is committed.
@@ -80,7 +80,7 @@ def _is_kept(getter: Getter, message: Message) -> bool:
 
 
 def _decoded(getter: Getter, message: Message) -> Exception | None:
-    """Decode a message. Return the codec's error or ``None``. A ValueError means an invalid message, and is not returned.
+    """Decode a message. Return the codec's error or ``None``. After a ValueError, the message counts as invalid.
 
     Raises PoisonMessage or GroupQuarantined if the message is invalid; CcsidUnknown if there is no code page for its text.
     """

@@ -23,7 +23,7 @@ _MATCH = mq.MQMO_MATCH_MSG_ID | mq.MQMO_MATCH_GROUP_ID | mq.MQMO_MATCH_MSG_SEQ_N
 
 
 class RestOfGroup:
-    """The rest of a group: its messages on the queue that follow the consumer's position."""
+    """The messages of a group that are on the queue and follow the consumer's position."""
 
     def __init__(self, connection: Connection, queue: str) -> None:
         self._connection = connection

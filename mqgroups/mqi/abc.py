@@ -1,7 +1,7 @@
 """The interface of an MQ binding: the verbs of its C layer that this package calls.
 
 Every verb returns its outputs, then completion code and reason code. It raises no error for these codes, because a caller needs
-the outputs even after a warning: for example, the message may be on the queue. Only ``connection/`` turns codes into errors.
+the outputs even after a warning. For example, the message may be on the queue. Only ``connection/`` turns codes into errors.
 
 Structures are packed (``structures.py``), names are ``str``, MQBYTE fields are ``bytes``.
 """

@@ -110,8 +110,8 @@ class Message:
         """The message properties by name; values are ``str``, ``int``, ``float``, ``bool``, ``bytes`` or ``None``.
 
         Names are as in MQINQMP. The name of a property in the folder ``usr`` has no prefix. A name in another folder begins with
-        the names of folder and groups (``jms.Dst``). A reassembled message has the properties of its first segment. A stream has
-        the properties of the first segment from MQGET.
+        the names of folder and groups (``jms.Dst``). A reassembled message has the properties of its first segment. With
+        ``stream=True``, they are those of the first segment that MQGET returned.
         """
         if self._properties is None:
             self._properties = property_folders.values(() if self._taken is None else self._taken.folders)

@@ -3,8 +3,8 @@
 Property folders are removed from every header, as IBM MQ does if a program asks for properties in a message handle (IBM MQ,
 "PROPCTL queue options"). A header that has only property folders is removed as a whole, and its description of the data moves to
 the descriptor or header in front of it. An application's own folders are kept. A header that is invalid or longer than
-``_MOST_BYTES`` is kept, together with everything behind it. The same applies to a header whose names would raise the memory
-of all names above ``MOST_WEIGHT``. Otherwise any sender could fill the receiver's memory.
+``_MOST_BYTES`` is kept, together with everything behind it. The same applies to a header if the names in the message's
+headers up to this header would take more memory than ``MOST_WEIGHT``. Otherwise any sender could fill the receiver's memory.
 
 Layout: IBM MQ, "MQRFH2". The header's numbers are in the encoding that the descriptor gives, its characters in ASCII or EBCDIC,
 its folders in UTF-8 or UTF-16. Not here: the folders (``property_folders.py``).

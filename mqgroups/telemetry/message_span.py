@@ -63,7 +63,7 @@ class Timed:
 
 
 class MessageSpan(Timed, Span):
-    """The span of a message. The tracer makes the real span only when this object is first used, or else in ``finish``."""
+    """The span of a message. The tracer makes the real span when this object is first used, at the latest in ``finish``."""
 
     __slots__ = ("_below", "_like", "_link", "_made", "_msg_id", "_msg_seq_number")
 
@@ -236,7 +236,7 @@ class MessageSpans:
 def application_context() -> Context:
     """Return the application's own context: the current context, or the context that was current before this module's span.
 
-    The span may belong to another consumer, which was never closed, or whose loop does not contain this consumer's loop.
+    That span may belong to another consumer, which was never closed, or whose loop does not contain this consumer's loop.
     """
     current = otel_context.get_current()
     span, before = otel_context.get_value(_BEFORE, current) or (None, current)  # type: ignore[misc]  # an object

@@ -258,7 +258,7 @@ class OwnerTelemetry:
         return trace.use_span(self._unit.span, record_exception=False, set_status_on_exception=False)
 
     def trace_context(self, span: Span | None = None) -> TraceContext:
-        """Return the trace context for messages and the record: that of ``span``, by default that of the unit of work's span."""
+        """Return the trace context of ``span``, by default of the unit of work's span, for messages and the status record."""
         if span is None and self._unit is None:
             return context.NONE
         return context.of_span(span or self.span)
@@ -444,7 +444,7 @@ class OwnerTelemetry:
 
     @guarded
     def abandoned(self, result: int) -> None:
-        """Record that the group was abandoned. Its last message, in this unit of work, ends but does not complete the group."""
+        """Record that the group was abandoned. This unit of work has the message that ends but does not complete the group."""
         self._group = self._group._replace(outcome=sc.ABANDONED)
         self._add_event(sc.EVENT_ABANDONED, {sc.RESULT: result})
 

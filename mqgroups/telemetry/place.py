@@ -4,7 +4,7 @@ The messaging conventions 1.45.0 require ``server.address`` if it is available, 
 several addresses, the client does not report which address has answered, so both attributes are left out.
 
 Spans and log records have all these fields. Metrics have only the name, because each further attribute would be a label of all
-series. Only ``mqgroups.connections`` has all fields. A query can join it with a process's other metrics, by the queue manager.
+series. The metric ``mqgroups.connections`` alone has all fields. Queries can join it with a process's other metrics by the name.
 """
 
 from __future__ import annotations
