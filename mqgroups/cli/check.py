@@ -1,4 +1,4 @@
-"""The command ``mqgroups check``: shows whether a producer or consumer can be started, as text or JSON and by the exit code.
+"""The command ``mqgroups check``: shows, by its output and its exit code, whether a producer or consumer can be started.
 
 It is meant to run before an application, for example as ``ExecStartPre=`` of a systemd unit, or in an init container. So exit
 code 0 means "start the application". An interrupted group is not a failure, because the start resumes the group.

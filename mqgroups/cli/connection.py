@@ -48,7 +48,7 @@ class _ConnectionOption(_SharedOption):
     """
 
     def __init__(self, flags: Sequence[str], *, variable: str, secret: str = "", **more: Any) -> None:
-        """Make an option. ``variable``: the environment variable that has the option's value, or the secret for --NAME-env."""
+        """Make an option. ``variable``: the environment variable with the option's value, or for --NAME-env with the secret."""
         self.variable, self._secret = variable, secret
         super().__init__(flags, envvar=None if secret else variable, show_envvar=not secret, **more)
 

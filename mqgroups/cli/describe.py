@@ -1,6 +1,6 @@
 """The command ``mqgroups describe``: shows everything about one producer or consumer.
 
-It shows cards of groups and owners with their remedies. The page of ``watch`` shows the same cards.
+A card has the facts about a group or an owner, and its remedy. The page of ``watch`` shows the same cards.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _FLAGS = {MsgFlag.SEGMENT: "segment", MsgFlag.LAST_SEGMENT: "last segment", MsgF
 
 
 def group_listing(now: datetime, *, queues: bool = False) -> Listing[Judgement]:
-    """Return the columns and JSON values of groups. ``now`` is compared with put times. ``queues``: whether to show queues."""
+    """Return columns and JSON values of groups. ``now`` is compared with put times. ``queues``: whether queues are a column."""
     queue: Column[Judgement] = Column("queue", lambda row: row.queue)
     columns: tuple[Column[Judgement], ...] = (
         *([queue] if queues else []),
@@ -65,13 +65,13 @@ def _place(place: MessagePlace) -> str:
 
 
 def _last(group: GroupInspection) -> str:
-    """Return the number of the last message on the queue. If the group is known to have a later one, add the later number."""
+    """Return the number of the last message on the queue, such as ``7``; or ``7 of 9`` if message 9 is marked as the last."""
     behind = f" of {group.last}" if group.last and group.last != group.last_msg_seq_number else ""
     return _before(group.end) + behind
 
 
 def _before(end: MessagePlace) -> str:
-    """Return the number of the last message that begins before the place ``end``. If it does not end there, add the offset."""
+    """Return the number of the last message that begins before ``end``: ``7``, or ``7 at byte 100`` if it does not end there."""
     return f"{end.msg_seq_number - (end.offset == 0)}{_bytes(end)}"
 
 

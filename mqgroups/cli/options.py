@@ -23,7 +23,7 @@ Decorator = Callable[[Command], Command]
 
 
 def checked(metavar: str, check: Callable[[Any], object], read: Callable[[str], Any] = str) -> Callable[[str], Any]:
-    """Return an option type that applies ``check``. So an error names the option, and is reported before connecting."""
+    """Return an option type that calls ``check`` before the command connects. If a value is wrong, the error names the option."""
 
     def convert(text: str) -> Any:
         value = read(text)

@@ -1,6 +1,6 @@
 """The findings of a command: printed as text and tables, or as one JSON document.
 
-A JSON document is complete only when the command ends. Each row is printed at once, so the number of rows is not limited.
+A JSON document is complete only when the command ends. Each row is printed immediately, so the number of rows is not limited.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Report:
         self._has_rows = False
 
     def print(self, *found: str | Text, wrap: bool = True) -> None:
-        """Print texts, except with JSON. ``wrap`` breaks lines at blanks, so it must be false for lines that users copy."""
+        """Print texts, unless the output is JSON. ``wrap`` breaks lines at blanks, so make it false for lines that users copy."""
         if self.is_json:
             return
         for each in found:

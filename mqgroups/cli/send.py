@@ -61,9 +61,9 @@ def send(
     """Send files, each as a message group, for `mqgroups receive` or any other consumer.
 
     The group has the file's name, length, modification time and SHA-256 as properties. If the command ends in the middle of a
-    file, the same command continues there, so no file is sent twice or omitted. If this name has sent a file before, with the
-    same contents and time, the file is not sent again, provided that each command names it. Each MiB of a file needs 16 bytes of
-    memory.
+    file, the same command continues there, so no file is sent twice or omitted. Without --archive, a sent file is remembered
+    under --name, and is not sent again unless its path, contents or time change. A command that sends a file forgets all
+    remembered files that it does not name. Each MiB of a file needs 16 bytes of memory.
 
     \b
     Exit codes:
@@ -107,7 +107,7 @@ def send(
 
 
 def _looks(folder: Path, is_over: Callable[[], bool]) -> Iterator[Looks]:
-    """Yield the files in a folder that did not change between two looks at it. End when ``is_over`` returns true."""
+    """List a folder again and again. Yield the files that were unchanged in two successive listings, until ``is_over()``."""
     before: dict[Path, Look] = {}
     while not is_over():
         found: dict[Path, Look] = {}

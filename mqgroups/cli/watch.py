@@ -89,7 +89,7 @@ def watch(
 
 
 def _shower(output: Output) -> Callable[[Seen], None]:
-    """Return the function that shows a look. If it prints lines, it reports once, on standard error, what was not seen."""
+    """Return the function that shows a look. If it prints lines, standard error shows, once each, what was not seen."""
     if output == "json":
         return lambda seen: echo("\n".join(json.dumps(each) for each in _values(seen)))
     if console().is_terminal:

@@ -67,7 +67,7 @@ def inquired(
 
 
 def queue_behind(connection: Connection, name: str) -> str | None:
-    """Return an alias's target; for any other queue, ``name``. Empty if the queue is missing, ``None`` if this is not known."""
+    """Return the target of an alias, or the name of another queue; empty if it is missing, ``None`` if it cannot be inquired."""
     found, problem = inquired(connection, name, ("TARGET",))
     if problem is not None:
         return "" if isinstance(problem, QueueMissing) else None

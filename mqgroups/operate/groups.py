@@ -172,7 +172,7 @@ class GroupList(GroupStore):
         """Judge all groups, and choose the groups to list.
 
         Args:
-            owners: the result of ``find_owners``, called after the browse. Earlier results may name groups that are gone.
+            owners: the result of a call of ``find_owners`` after the browse. Earlier results may name groups that are gone.
             quiet_since: a group in which nothing has happened since this time is stalled; 16 digits, UTC.
             wanted: returns whether to list a group. It is called once for each group, also for groups without messages.
             say: called from time to time with a text about the progress.
@@ -279,7 +279,7 @@ def _browsed(connection: Connection, queue: str, on_progress: OnProgress, *, mus
 
 
 def _inquire(connection: Connection, local: str, instance: BrowsedInstance, *, must: bool) -> None:
-    """Store attributes of the local queue in ``instance``, because an alias has no depth and no handle counts."""
+    """Store attributes of the local queue in ``instance``, because an alias has neither a depth nor numbers of open handles."""
     try:
         opened = closing(connection.open_queue(local, mq.MQOO_INQUIRE))
     except NotAuthorised as error:

@@ -101,11 +101,11 @@ def move_group(
     Raises:
         RepairRefused: no message of the group is on the queue, messages have dead-letter headers, another program works with the
             queue, or a producer's record names or may name the group. Nothing was changed.
-        OwnerActive: a unit of work hides a record, which may name the group. What is moved stays moved. Try again.
+        OwnerActive: a unit of work hides a record, which may name the group. Messages that were moved stay moved. Try again.
         CommandRefused: the connection was lost, and it is not known whether the unit of work is backed out. Try again.
         ConfigurationError: ``to`` is not given and BOQNAME is empty. Or the target is the same queue, a status queue, or a queue
             of the queue manager itself. Or the target has no room.
-        MQIError: a call failed. Units of work that were committed before stay committed.
+        MQIError: a call failed. Units of work that are already committed stay committed.
     """
     checked_queue_name("queue", queue)
     checked_group_id(group_id)

@@ -66,7 +66,7 @@ def look_at_queues(
 
     Args:
         queues: the names of the queues; ``None`` for all queues that records name.
-        also: more queues to browse if ``queues`` is ``None``. No record names a queue whose programs have ended.
+        also: more queues to browse if ``queues`` is ``None``, because no record names a queue after its programs have ended.
         browse: ``browse_groups``, or a function that shows its progress.
         status_queues: as for ``find_owners``.
     """

@@ -93,7 +93,7 @@ def salvage_owner(
 
     With this record, a producer resumes its group after the last message on the queue, and a consumer at the first message that
     is left. A pipe's producer resumes at the position in the record of the pipe's consumer, if this record exists. The messages
-    do not show the checkpoint, or how many owners there are.
+    do not show the checkpoint, or whether the group has other owners.
 
     Args:
         queue: the queue that the program puts to or gets from, by the name that the application uses.
@@ -305,7 +305,7 @@ class _Rebuild:
         ended: StatusRecord | None,
         moved: Collection[StatusRecord],
     ) -> StatusRecord | None:
-        """Return the record to write. Without an interrupted group, it has only the given checkpoint; without both, ``None``."""
+        """Return the record to write. If no group is interrupted, it has only the given checkpoint; ``None`` if none is given."""
         if where is None and self.checkpoint is None:
             return None
         group, position = where or (None, GroupPosition())

@@ -80,7 +80,7 @@ def check_not_owned(
     An existing record is never overridden. If a unit of work hides a record, or this user is not allowed to see whether the
     record is lost, the caller has to wait. A lost record is a doubt that can be overridden, because two owners with lost records
     would otherwise wait for each other. Other queue managers are not asked, because a group and its records are on the same queue
-    manager. A mark of the owner in each message would also show this, but every consumer would have to read it.
+    manager. A mark of the owner in each message would also show a second owner, but every consumer would have to read it.
 
     ``role``, ``own`` (the status queue) and ``queue`` belong to the owner whose record is rebuilt. ``named``: other status
     queues. If the command server cannot be asked, name all of them.

@@ -1,6 +1,6 @@
 """A status queue for operators' functions, which read, replace or remove its record. The owner must not be running.
 
-A new record can keep the user of the record that it replaces (MQPMO_PASS_IDENTITY_CONTEXT). Then the owner trusts it too.
+A new record can keep the user of the record that it replaces (MQPMO_PASS_IDENTITY_CONTEXT). Then the owner trusts the new record.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RepairedQueue(StatusQueue):
         keeps_user: bool = False,
         user: str | None = None,
     ) -> None:
-        """Open the status queue. All other arguments, and the errors, are those of ``StatusQueue``.
+        """Open the status queue. The errors, and the arguments that are not listed here, are those of ``StatusQueue``.
 
         Args:
             keeps_user: a new record keeps the user of the old record. If this program has another user, it needs +passid.
@@ -121,7 +121,7 @@ class RepairedQueue(StatusQueue):
         return arrived
 
     def _perform(self, steps: Steps[_T]) -> _T:
-        """Make the protocol's calls on this queue. If a call fails, back out the unit of work that the protocol has begun."""
+        """Make the calls of ``steps`` on this queue. If a call fails, back out the unit of work that the steps have begun."""
         performer = Performer(self._connection, self)
         performer.keepers = {self.name: self}
         was_begun = self._connection.unit_of_work_of is self

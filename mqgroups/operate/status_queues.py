@@ -36,7 +36,7 @@ class StatusQueueLook:
         messages: the records and anchors, in physical order.
         put_times: PutDate and PutTime of each of these messages; 16 digits, UTC.
         unreadable: the MsgId, CorrelId and GroupId of each other message. A message that is too long has an empty tuple.
-        why_unreadable: why the first unreadable message is not a record. Records of other versions have priority.
+        why_unreadable: why the first unreadable message, or a record of another version if there is one, cannot be read.
         of_another_version: whether an unreadable message is a record that only another version of this package can read.
     """
 

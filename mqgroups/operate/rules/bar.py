@@ -52,7 +52,7 @@ def told(parts: Sequence[Part]) -> str:
 
 
 def drawn(parts: Sequence[Part], width: int = 60) -> str:
-    """Draw parts with at least one character each: ``-`` got, ``#`` on the queue, ``!`` missing, ``.`` not there yet."""
+    """Return a picture of parts: ``-`` got, ``#`` on the queue, ``!`` missing, ``?`` some missing, ``.`` not there yet."""
     most = max((part.last for part in parts), default=0) or 1
     lengths = ((last - first + 1) * width // most if last else 3 for _, first, last in parts)
     return "".join(_DRAWN[part.kind] * max(1, length) for part, length in zip(parts, lengths, strict=True))

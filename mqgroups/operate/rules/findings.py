@@ -22,7 +22,7 @@ Facts: TypeAlias = Mapping[str, "int | str"]
 
 
 class Told(Enum):
-    """An enum whose members are rows of a table. The first item of a row is its value, the others fill the annotated columns."""
+    """An enum whose members are rows of a table. A row has the member's value, and then its annotated columns."""
 
     _value_: str
 
@@ -253,7 +253,7 @@ def findings(kind: str, name: str, facts: Facts, roles: Collection[Role] = tuple
 
 
 def _noticed(interval_s: int) -> str:
-    """Return a text: the time after which one end of a connection considers the other end dead, if they negotiated this HBINT.
+    """Return in words when one end of a connection considers the other end dead, if both have negotiated this HBINT.
 
     Source: IBM MQ, "Receive timeout", and APAR IT26614.
     """

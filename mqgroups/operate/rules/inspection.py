@@ -147,14 +147,14 @@ class GroupInspection:
 
     @property
     def made_by(self) -> str:
-        """The queue manager that made the GroupId and so has the producer's record. At most 12 characters; empty if unknown."""
+        """The name, up to 12 characters, of the queue manager that made the GroupId and has the producer's record; or empty."""
         if not self.group_id.startswith(MADE_BY_QUEUE_MANAGERS):
             return ""
         return self.group_id[_Q_MGR_NAME].decode("ascii", "replace").rstrip()
 
     @property
     def needs_producer(self) -> bool:
-        """Whether the last message is missing and may come from this package, because a queue manager made the GroupId."""
+        """Whether the last message is missing, and the group may be this package's, because a queue manager made the GroupId."""
         return not self.has_end and bool(self.made_by)
 
     def is_made_by(self, q_mgr_name: str) -> bool:

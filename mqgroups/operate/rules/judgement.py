@@ -5,8 +5,8 @@ to a record are checked first, then the messages, then the programs. A cause has
 
 A producer commits its record together with the messages, from the first unit of work on. A pipe commits its two records together.
 So records and messages disagree only if somebody has cleared, deleted or restored a queue, if messages have expired, or if
-messages are on their way back through a channel. A group that lacks its end and has no record of a producer is not normal,
-provided that all records at the queue manager that made the GroupId were seen.
+messages are on their way back through a channel. If all records at the queue manager that made the GroupId were seen, a
+group that lacks its end and has no record of a producer is not normal.
 
 Browsing takes time, and units of work hide messages. So a group that seems to lack messages may be a group that programs are
 putting or getting. ``operate/browse.py`` finds this out.
@@ -59,7 +59,7 @@ class Cause(Told):
         severity: how bad the cause is.
         danger: what would go wrong, or why the group does not continue.
         look: ``"put"`` or ``"got"`` if a group can seem to have this cause because messages were put or got while the queue was
-            browsed. A second look finds this out. Otherwise ``None``.
+            browsed, which a second look finds out. ``None`` if a group cannot seem to have it.
     """
 
     # fmt: off
@@ -142,7 +142,7 @@ class Surroundings:
     def pipe_disagrees(self, name: str) -> bool:
         """Return whether the two records of a pipe are from different commits, or the producer's record is lost.
 
-        A producer and a consumer can have the same name without being a pipe. The consumer's record shows if they are a pipe.
+        A producer and a consumer with the same name may not be a pipe. The consumer's record shows whether they are a pipe.
         """
         put, get = self.owner("put", name), self.owner("get", name)
         if get is None or get.outgoing is None or (put is None and not self.all_seen):

@@ -301,7 +301,7 @@ def _look(judgement: Judgement) -> Iterator[str]:
 
 
 def _record_lost(judgement: Judgement) -> Iterator[str]:
-    """Yield a remedy for each owner that may have lost the group's record, or for the named owner if there is no such owner."""
+    """Yield a remedy for each owner that may have lost the record. If there is no such owner, use ``Surroundings.name``."""
     around, role = judgement.around, WANTED[judgement.cause]
     did = "put" if role == "put" else "has begun"
     lost: list[SeenOwner | None] = [*may_have_lost(judgement)]
