@@ -4,7 +4,7 @@
     driver    commit()      complete_batch                                       puts the high-water mark, and removes the records
               abort()       removes nothing, because attempts may still be running
 
-A task may run several times, also at the same time, and Spark lets all attempts write. The records on the status queue decide
+Spark may run a task several times, even at the same time, and lets all attempts write. The records on the status queue decide
 which attempt puts a group (``core.claim``). This module identifies the batch by these values:
 
               sink                             batch                       run
