@@ -36,7 +36,7 @@ class Share:
     """Groups that one remover removes, and how much of them is removed.
 
     Attributes:
-        left: for each key whose group is not known to be gone, the part of the group that committed units of work got.
+        left: the keys of groups that may not be gone, each with the part of the group that committed units of work got.
         coming_back: the keys of groups that certainly reappear, because their messages were got and not committed.
         is_done: whether the remover has searched for all groups without an error, and no group is coming back.
     """
