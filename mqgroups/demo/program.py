@@ -1,6 +1,6 @@
 """The common parts of the producer and the consumer program: arguments, lines of progress, exit codes.
 
-Exit code 0 means that the work is done, 75 that the program resumes the work when it is restarted, and 1 any other failure.
+Exit code 0 means that the work is done. 75 means that the program resumes the work when it is restarted. 1 is any other failure.
 """
 
 from __future__ import annotations

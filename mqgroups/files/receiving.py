@@ -117,7 +117,7 @@ class FileReceiver:
             yield from self._in_place()
 
     def _in_place(self) -> Iterator[Received]:
-        """Yield the file that was renamed since the last call. The first call yields the file that the last start left."""
+        """Yield the file that was renamed since the last call, if any. The first call yields a file that the last start left."""
         finished, self._sink.finished = self._sink.finished, None
         if finished is not None:
             # Until the next commit, the sink's checkpoint is about this file.

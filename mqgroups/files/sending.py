@@ -147,7 +147,7 @@ class FileSender:
                 )
 
     def in_order(self, looks: Looks) -> list[Path]:
-        """Return the files in the order in which they have to be sent. The file of an interrupted group is the first.
+        """Return the files in ``looks`` in the order in which to send them. The file of an interrupted group is the first.
 
         When the next file is sent, the checkpoint forgets all files that are not in ``looks``.
 
@@ -193,7 +193,7 @@ class FileSender:
         return interrupted.name or "a group without a name"
 
     def send(self, path: Path) -> Sent | None:
-        """Send a file from ``in_order``, or the file's rest. Return ``None`` if the file has changed since its folder was listed.
+        """Send a file from ``in_order``, or its rest. Return ``None`` if the file has changed since its folder was listed.
 
         Raises:
             GroupUsage: the file changed while it was read, so nothing of it was sent; or it changed while it was sent, so its

@@ -16,8 +16,8 @@ The sink recognizes a group by its key, and does not use the name of an existing
 A process that was paused for a while may continue after the next start of the program. It cannot commit any longer, but it may
 still write. Therefore each start has its own number in its hidden names, and removes only files with lower numbers.
 
-A file that ``check`` finds wrong, or that the application rejects with ``fail``, goes to the folder ``quarantine`` instead, next
-to a file with the reason. If the rest of a group has gone to the backout queue, the group's file goes to this folder, too.
+A file that ``check`` finds wrong, or that the application rejects with ``fail``, goes to the folder ``quarantine``, next to a
+file with the reason. If the rest of a group has gone to the backout queue, the group's file goes to this folder, too.
 
 The checkpoint of the consumer belongs to the sink, and remains when the consumer is closed. When the sink is not used any longer,
 remove the checkpoint with ``consumer.forget()``.
@@ -105,8 +105,8 @@ class FileSink:
         """Return the file of a group, for a ``with`` statement around the iteration over its messages.
 
         The file's name is the group's name, or the GroupId if a file cannot have the group's name. If a file of that name exists
-        already, ``.`` and the GroupId are appended. If that name exists, too, the MsgId of the group's first message is appended
-        instead, or else a random number. For a message without a group, its MsgId replaces the GroupId.
+        already, ``.`` and the GroupId are appended. If that name exists, too, the first message's MsgId is appended instead. If
+        all these names exist, a random number follows the MsgId. For a message without a group, its MsgId replaces the GroupId.
 
         Raises:
             GroupUsage: when the block is entered, because the beginning of the group or of its file is missing.
@@ -231,7 +231,7 @@ class FileSink:
 
 
 def free_name(folder: Path, name: str, *ends: str, beside: str = "") -> str:
-    """Return ``name`` with the first suffix of ``ends`` that makes a new name in the folder, or else with a random suffix.
+    """Return ``name`` with the first suffix of ``ends`` that makes a new name in the folder; else add a random suffix.
 
     Characters that the locale lacks are escaped. If the name would be too long for the file system with its suffix and
     ``beside``, the part before the suffix is cut.

@@ -78,7 +78,7 @@ class Arrivals:
         return {key.stamp for key in self._waiting}
 
     def waits(self, key: Key) -> bool:
-        """Return whether any group with the key's GroupId, or the key's message outside groups, waits for a micro-batch."""
+        """Return whether a waiting group or message has the same ``Key.name`` as ``key``."""
         return any(each.name == key.name for each in self._waiting)
 
     @property
@@ -128,7 +128,7 @@ class Arrivals:
             self._at_end = True
 
     def latest(self, planned: Planned) -> Planned:
-        """Return a waiting group, or waiting messages outside groups with all copies that have been found so far."""
+        """Return ``planned`` if it is a group. Otherwise return the waiting messages with its key: all copies found so far."""
         return planned if planned.key.is_group else self._waiting[planned.key]
 
     def counted(self, planned: Planned) -> None:

@@ -34,8 +34,8 @@ class Bundle(InputPartition):
     """The groups that one task reads. ``value`` is a tuple of ``Planned``.
 
     Attributes:
-        sign: the source, the manifest and the number of the bundle. They identify the sign that the task puts when it has read
-            the bundle to its end. ``None`` means that the task puts no sign.
+        sign: the source, the manifest and the number of the bundle. They identify the *sign*, a message that the task puts when
+            it has read the bundle to its end. ``None`` means that the task puts no sign.
     """
 
     def __init__(self, value: tuple[Planned, ...], sign: tuple[str, str, int] | None = None) -> None:
@@ -44,7 +44,7 @@ class Bundle(InputPartition):
 
 
 def read_bundle(bundle: InputPartition, options: SourceOptions) -> Iterator[RecordBatch]:
-    """Yield the messages of a bundle as record batches, one group after the other, each in sequence. This runs in a task.
+    """Yield the messages of a bundle as record batches, one group after the other, each group in sequence. This runs in a task.
 
     Raises:
         GroupGone: a group is missing or not complete, and ``failOnDataLoss`` is true.

@@ -9,7 +9,7 @@ messages with number 1 precede number 2, the last of them begins the group. If t
 messages are read by sequence number. A search by sequence number finds the first message on the queue with this number. So this
 search is used only for a group that is the first on the queue with its GroupId.
 
-Each search moves a browse cursor, so there are two handles. ``_walker`` moves from first message to first message, ``_looker`` is
+Each search moves a browse cursor, so there are two handles. ``_walker`` moves from first message to first message. ``_looker`` is
 for all other searches. On z/OS the queue needs INDXTYPE(GROUPID), otherwise MQGET fails (2394). On other platforms IBM documents
 no index by GroupId, so a search may take longer on a deeper queue.
 
@@ -190,7 +190,7 @@ class BrowsedQueue:
         return Planned(planned.key, number_of_last(lambda seq: self._place(planned.key, seq), guess))
 
     def first_key(self) -> Key | None:
-        """Return the key of the first message, as if it began its group; ``None`` if the queue is empty. Raises MQIError."""
+        """Return the key of the queue's first message, as if a group begins there; ``None`` if there is none. Raises MQIError."""
         found = self._descriptor(st.md(), st.gmo(mq.MQGMO_BROWSE_FIRST | DESCRIPTOR_ONLY))
         return None if found is None else key_of(found[0])
 
@@ -357,7 +357,7 @@ class BrowsedQueue:
         return self.again(lambda: self._looker.get_descriptor(md, gmo))
 
     def again(self, call: Callable[[], _T]) -> _T:
-        """Return what ``call`` returns. If the connection is lost, reconnect, open the queue and repeat, as settings allow."""
+        """Return what ``call`` returns. As settings allow, restore a lost connection, open the queue and repeat ``call``."""
         try:
             return call()
         except MQIError as error:

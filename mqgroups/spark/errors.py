@@ -66,8 +66,8 @@ class CheckpointUnusable(StatusError):
     """A checkpoint's micro-batch does not match the messages on the queues. The source removes no group of this micro-batch.
 
     Attributes:
-        because: ``"version"`` means that another version wrote the offset, ``"missing"`` that the status queue lacks the list of
-            a micro-batch's groups, ``"not-read"`` that Spark has finished a micro-batch that tasks have not read to its end.
+        because: ``"version"``: another version wrote the offset. ``"missing"``: the status queue lacks the list of a
+            micro-batch's groups. ``"not-read"``: Spark has finished a micro-batch that tasks have not read to its end.
     """
 
     def __init__(

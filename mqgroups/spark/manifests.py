@@ -15,11 +15,11 @@ What happens to a manifest in the calls of Spark::
 
     latestOffset(N - 1)   the manifest is put and committed; then its offset is returned, and Spark writes the offset to its log
     partitions, commit    the manifest is read, by this process or after a restart
-    read                  each task puts the *sign* that it has read its bundle to the end: the second form
+    read                  each task puts the *sign* that it has read its bundle to the end (second form)
     commit(N)             removal of the groups begins. A unit of work that ends in the middle of a group puts the *note* that
-                          the beginning of the group is gone: the third form. The new note replaces the bundle's earlier note
-    latestOffset, commit  after the removal is committed, a separate unit of work puts the *mark*: the last form. If some groups
-                          were not found, it instead puts the time of this removal: the fourth form
+                          the beginning of the group is gone (third form). The new note replaces the bundle's earlier note
+    latestOffset, commit  after the removal is committed, a separate unit of work puts the *mark* (last form). If some groups
+                          were not found, it instead puts the time of this removal (fourth form)
     latestOffset(M)       the unit of work that puts the next manifest deletes the manifests up to number M that offset M does not
                           name, and the parts and signs of manifests that have a mark
 
@@ -90,7 +90,7 @@ class _Manifest:
         keys: the keys of the groups that are not removed. After a removal, these are the groups that it did not find.
         since: the time of the removal that did not find some groups, in seconds since 1970; 0 if all were found.
         hidden: the keys of groups whose beginning another process may hide in its unit of work.
-        names: the names of the keys.
+        names: the ``Key.name`` of each key.
     """
 
     groups: tuple[Planned, ...] | None
@@ -105,7 +105,7 @@ class _Manifest:
 
     @property
     def shares(self) -> list[list[Key]]:
-        """The keys in bundles. The keys of groups that a removal did not find are in a single bundle."""
+        """The keys, divided into bundles. The keys of groups that a removal did not find are in a single bundle."""
         if self.groups is None:
             return [list(self.keys)]
         return [[planned.key for planned in bundle] for bundle in bundled(self.groups, self.bundles)]
@@ -121,8 +121,8 @@ class _OnQueue:
 
     Attributes:
         parts: the MsgIds of all messages except the mark.
-        marks: the MsgIds of the mark.
-        read: the groups of each part that this process has read. The keys are the numbers of the parts.
+        marks: the MsgId of the mark; several MsgIds if the mark was put again.
+        read: for each part that this process has read, the part's number and the part's groups.
         since: the time of the removal that did not find some groups, in seconds since 1970; 0 if all were found.
         begun: the keys of the groups for which a note reports that the beginning is gone.
         seq: the number of the manifest's micro-batch; 0 if the status queue has no part.
@@ -241,8 +241,8 @@ class Manifests:
     def to_remove(self, offset: Offset, now_s: int) -> dict[str, list[list[Key]]]:
         """Return the keys of the groups to remove, in bundles, for each manifest up to ``offset``. Raises MQIError.
 
-        Tasks have read these groups. Groups that an earlier removal did not find are included when they cannot reappear any more.
-        If this process dies while it removes such groups, they can reappear. So it first puts a message with the present time.
+        Tasks have read these groups. Groups that an earlier removal did not find are included when no unit of work can hide them
+        any more. If this process dies, its unit of work may hide them again. So a message with the present time is put first.
         """
         found = {
             each: manifest.shares
@@ -258,12 +258,12 @@ class Manifests:
         return found
 
     def hidden(self, manifests: Iterable[str]) -> frozenset[Key]:
-        """Return the keys of groups whose beginning another process may hide, except groups that a removal did not find."""
+        """Return the keys of groups whose beginning another process may hide. Groups that a removal did not find are omitted."""
         found = (self._manifests[each] for each in manifests)
         return frozenset(key for manifest in found if not manifest.since for key in manifest.hidden)
 
     def _missing(self, manifest: str, found: int, expected: int) -> CheckpointUnusable:
-        """Return the error for a manifest with ``found`` of ``expected`` parts on the status queue. If unknown, both are 0."""
+        """Return the error for a manifest with ``found`` of ``expected`` parts on the status queue. Unknown numbers are 0."""
         name = self._messages.name
         return CheckpointUnusable(
             f"manifest {manifest}, which the query's checkpoint names, is not on status queue {name}"

@@ -107,7 +107,7 @@ def _decoded(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A group to be read, with the number of its logical ``messages``; 0 if they were not counted."""
+    """A group to be read. ``messages`` is the number of its logical messages; 0 if they were not counted."""
 
     key: Key
     messages: int

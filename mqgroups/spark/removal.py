@@ -2,8 +2,8 @@
 
 The groups are divided into *shares*. A *remover* is a thread that removes one share after another. It has its own connection, on
 which the queue is open for shared input. At its first error, a remover leaves the rest of its share and disconnects, so the queue
-manager backs out its unit of work. The other removers continue. The thread that Spark calls starts the removers and later waits
-for them. This thread also decides whether a share is removed again (``reservation.py``). Two groups with one GroupId are never
+manager backs out its unit of work. The other removers continue. Another thread, which Spark calls, starts the removers and later
+waits for them. It also decides whether a share is removed again (``reservation.py``). Two groups with one GroupId are never
 removed at the same time, because ``arrivals.py`` holds one of them back.
 
 A missing group is not an error, so removal can be repeated after any interruption. A group is gone if committed units of work got
@@ -36,7 +36,7 @@ class Share:
     """Groups that one remover removes, and how much of them is removed.
 
     Attributes:
-        left: for each key whose group is not known to be gone, the part of the group that committed units of work got.
+        left: the keys of groups that may not be gone, each with the part of the group that committed units of work got.
         coming_back: the keys of groups that certainly reappear, because their messages were got and not committed.
         is_done: whether the remover has searched for all groups without an error, and no group is coming back.
     """
@@ -134,7 +134,7 @@ class Removers:
         return not all(each.done() for each in self._working)
 
     def open(self, number: int) -> bool:
-        """Add removers until there are ``number``, or the maximum. Returns whether a remover was added. Raises MQGroupsError."""
+        """Add removers until ``number`` or the maximum is reached. Returns whether a remover was added. Raises MQGroupsError."""
         missing = min(number, self._most) - len(self._takers)
         opening = [self._threads.submit(self._open) for _ in range(missing)]
         for error in [each.exception() for each in opening]:

@@ -4,7 +4,7 @@
     driver    commit()      complete_batch                                       puts the high-water mark, and removes the records
               abort()       removes nothing, because attempts may still be running
 
-A task may run several times, also at the same time, and Spark lets all attempts write. The records on the status queue decide
+Spark may run a task several times, even at the same time, and lets all attempts write. The records on the status queue decide
 which attempt puts a group (``core.claim``). This module identifies the batch by these values:
 
               sink                             batch                       run
@@ -12,7 +12,7 @@ which attempt puts a group (``core.claim``). This module identifies the batch by
     batch     txnAppId, or a new id            txnVersion, or 0            a new id for each write
 
 The ids of query and micro-batch come from the task's local properties. Spark does not document these properties, but they are
-old. If they are not set, the task fails. They do not identify a batch write, because two writes in one foreachBatch are two
+old. If they are not set, the task fails. The ids do not identify a batch write, because two writes in one foreachBatch are two
 batches. But the high-water mark of a batch write names its query, the query's run, and the write. So the sink distinguishes two
 cases from a repeated write: a new checkpoint, whose micro-batches begin at 0 again, and a second write of the same name in one
 foreachBatch. For a repeated write the sink puts nothing, so a wrong decision would lose groups.

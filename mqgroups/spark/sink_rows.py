@@ -203,7 +203,7 @@ class _Rows:
         )
 
     def key(self, at: int, otherwise: str) -> str:
-        """Return a row's key as text; ``otherwise`` without a key column. Keys have one type, so unequal keys differ as text."""
+        """Return a row's key as text; ``otherwise`` if no column has it. Keys have one type, so unequal keys differ as text."""
         if self._columns.key is None:
             return otherwise
         key = self.value(self._columns.key, at)

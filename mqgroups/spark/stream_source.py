@@ -20,7 +20,7 @@ Several groups with the same GroupId are read and removed one after the other.
 
 If a removal does not find a group, the group may reappear later. So ``manifests.py`` remembers it. IBM does not document how long
 this can take. A queue manager begins to back out when it closes the handles of a dead connection, and this process has waited for
-this close. The assumption is that the backout then ends within ``COMES_BACK_WITHIN_S``.
+that. The assumption is that the backout then ends within ``COMES_BACK_WITHIN_S``.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class GroupStreamReader(BundleReader, DataSourceStreamReader, SupportsTriggerAva
 
         ``waiting``: the number of complete groups that were found and are in no micro-batch. ``oldest``: when the oldest of them
         was put. ``incomplete``: when the first message on the queue was put, if its group is not complete. ``unfinished``: the
-        number of groups in micro-batches that are not removed. ``depth``: the number of all messages on the queue.
+        number of groups that are in micro-batches and not removed. ``depth``: the number of all messages on the queue.
         """
         queue, manifests, arrivals = self._reserved()
         arrivals.look_for_one(manifests)

@@ -83,7 +83,7 @@ class Taker:
     def take(self, key: Key, got: GotSoFar, *, may_be_hidden: bool = False) -> Iterator[_Physical]:
         """Get the physical messages with this key, in syncpoint. ``got`` counts those that earlier units of work have got.
 
-        If ``may_be_hidden`` is true, a missing first message may reappear. So the rest stays, unless ``got`` counts a message.
+        If ``may_be_hidden`` is true, a missing first message may reappear. Then the rest stays if ``got`` counts no message.
         """
         if not key.is_group:
             yield from self._take_alike(key, key.copies - got.messages)
@@ -105,7 +105,7 @@ class Taker:
             yield from self._take_rest(key)
 
     def _lies_alone(self, key: Key) -> bool:
-        """Return whether the GroupId's first message begins the group, with its next segment or message 2 directly behind.
+        """Return whether the first two physical messages with the GroupId are the beginning of this group.
 
         This is nearly always so. Then a search by GroupId and sequence number finds a message of this group.
         """
@@ -129,7 +129,7 @@ class Taker:
         return place
 
     def _take_number(self, key: Key, number: int) -> Generator[_Physical, None, GotSoFar]:
-        """Get the first message with this number, or its segments. Returns the counts, of 0 messages if it is incomplete."""
+        """Get the first message with this number, or its segments. Returns the counts of what was got."""
         part = GotSoFar()
         md = st.md(group_id=key.identifier, msg_seq_number=number)
         while not part.is_message:
@@ -159,7 +159,7 @@ class Taker:
         return number
 
     def _take_rest(self, key: Key) -> Iterator[_Physical]:
-        """Get the rest of a group, which is before the first message of the next group with its GroupId."""
+        """Get the rest of a group: the messages with its GroupId that precede the first message of the next group."""
         for md, _, _ in self._with_group_id(key):
             if is_head(md):
                 return

@@ -31,7 +31,7 @@ class GroupFacts(NamedTuple):
         messages: the number of messages, including the trailer.
         highest: the highest sequence number.
         last: the lowest sequence number of a message that is marked as the last; ``None`` if no message is marked.
-        steps: neighbors ``before`` and ``number`` that do not differ by 1. A 0 precedes the sorted sequence numbers.
+        steps: neighbors ``before`` and ``number`` that do not differ by 1, in the sorted sequence numbers with a 0 in front.
         trailers: the number of trailers.
         first_trailer: the lowest sequence number of a trailer.
         rows: the number in the trailer, if the last message is a trailer.

@@ -2,7 +2,7 @@
 
 The thread that calls ``run`` does all this. It waits until a worker ends, a pause is over, or ``stop`` is called. A worker that
 cannot be started counts as a worker that has ended. A supervisor never has two workers of the same name at once, because it
-starts a worker again only after its end. If two supervisors have workers of the same name, the status queue admits only one.
+starts a worker again only after its end. If two supervisors have workers of one name, the status queue admits only one worker.
 
 Not here: what a worker does (``worker.py``).
 """
@@ -110,15 +110,15 @@ class Workers:
             open: makes the consumer or pipe of a worker. It must use the ``name`` and ``wait_s`` of its arguments, and the
                 default status queues.
             name: a name of at most 31 characters. The workers are named ``<name>.1`` and so on.
-            workers: the number of workers, 1 to 100. If an earlier run had more workers, these workers also resume the
+            workers: the number of workers, 1 to 100. If an earlier run had more workers, the present workers also resume the
                 interrupted groups of the names that are no longer used.
             first: the number of the first worker. Several supervisors can share a name if each has its own numbers.
             threads: whether to run workers in threads instead of processes, for handlers that mostly wait.
             grace_s: how many seconds workers have to stop before they are killed.
             stuck_after_s: a worker is killed and started again if it has not asked for a message, or waited for one, during
                 this many seconds. The time must be longer than the handling of any message. It must also be longer than ten
-                seconds, because a waiting worker wakes up every five seconds. With ``None``, no worker is killed. With threads,
-                ``/livez`` fails instead.
+                seconds, because a waiting worker wakes up every five seconds. With ``None``, no worker is killed. A stuck
+                thread is not killed either; instead, ``/livez`` fails.
             setup: called first in each worker's process, for example to configure logging.
 
         Raises:

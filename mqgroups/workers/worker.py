@@ -86,7 +86,7 @@ class Worker:
     """One run of a worker.
 
     Attributes:
-        can_leave: whether the worker only waits for a queue manager or its name's last owner, so that an exception may end it.
+        can_leave: whether an exception may end the worker, because it only waits for a queue manager or its name's last owner.
     """
 
     def __init__(self, job: Job, number: int, board: Board) -> None:
