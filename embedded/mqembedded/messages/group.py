@@ -1,4 +1,4 @@
-"""A group on a queue: the messages with the same GroupId, and whether they are a complete group.
+"""A group on a queue: the messages with the same GroupId. The group can be complete or have gaps.
 
 ``logical_order.py`` decides which message of a group a call can put or get next.
 """
@@ -19,7 +19,7 @@ _OF_ANY_TYPE = (NO_REPORT, ANY_REPORT)
 
 
 class Group(Generic[P]):
-    """A group: the available messages with the same GroupId, and whether they are a complete group."""
+    """A group: the available messages with the same GroupId. ``is_complete`` returns whether the whole group is there."""
 
     __slots__ = ("_complete", "_last", "_last_seqs", "_segmented", "_sum_of_seqs", "_whole", "members")
 
@@ -76,7 +76,7 @@ class Group(Generic[P]):
         self._sum_of_seqs += change * seq
 
     def find(self, msg_seq_number: int, offset: int) -> P | None:
-        """Return the first message in delivery order with this sequence number and offset. The queue can have duplicates."""
+        """Return the message with this sequence number and offset, or None. Of duplicates, the first in delivery order counts."""
         found = [] if offset else [self._whole.first(msg_seq_number)]
         segments = self._segmented.get(msg_seq_number)
         if segments is not None:
@@ -103,7 +103,7 @@ class Group(Generic[P]):
         """Return whether the group and the logical message with this number are complete.
 
         Returns:
-            Whether the group is complete; whether the logical message is complete; the Feedback values for which it is complete.
+            Whether the group is complete; whether the logical message is; the Feedback values for which it has all segments.
         """
         segments = self._segmented.get(msg_seq_number)
         complete = frozenset[int]() if segments is None else segments.complete
@@ -121,10 +121,7 @@ class Group(Generic[P]):
         return segments is not None and segments.are_complete(feedback)
 
     def segments(self, msg_seq_number: int, feedback: int) -> list[P]:
-        """Return the segments of a logical message by ascending offset, or an empty list if a segment is missing.
-
-        ``Segments.joined`` explains ``feedback``.
-        """
+        """Return a logical message's segments by offset, or [] if one is missing. ``Segments.joined`` explains ``feedback``."""
         segments = self._segmented.get(msg_seq_number)
         return [] if segments is None else segments.joined(feedback)
 

@@ -169,7 +169,7 @@ class Groups(Generic[P]):
         return self._segments(message, _whatever_type(message))
 
     def logical_message(self, message: P) -> list[P]:
-        """Return the segments to join with this message, or [] if any are missing. Joined reports must have the same Feedback."""
+        """Return the logical message with this segment, or [] if segments are missing. Reports must have the same Feedback."""
         return self._segments(message, message.feedback)
 
     def _segments(self, message: P, feedback: int) -> list[P]:

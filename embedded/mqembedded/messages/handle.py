@@ -26,7 +26,7 @@ class Direction(enum.Enum):
 
 
 class ClosableSubscription(Protocol):
-    """The interface of an open subscription that the handle uses. ``pubsub/`` implements the interface."""
+    """The interface through which a handle's subscription is closed. ``pubsub/`` implements the interface."""
 
     def close(self, user: str, option: int) -> None:
         """Close the subscription for this user. ``option`` is MQCO_KEEP_SUB or MQCO_REMOVE_SUB. Raises Failed."""
@@ -41,8 +41,8 @@ class Handle:
     ``queue`` is None for objects other than queues; ``object_type`` is the object's type. ``opened_name`` is the name that MQOPEN
     received, which can be an alias. ``opened_values`` are the attributes of the object with that name; MQINQ returns them.
     ``cursor`` is the key of the message under the browse cursor, or None if the cursor is before the first message.
-    ``logical_cursor`` is the key of the first message in that message's group. It is the group's place in logical order.
-    ``browsed_in_logical_order`` tells whether the last call that moved the cursor was in logical order; None before it moves.
+    While a group is browsed in logical order, ``logical_cursor`` is the key of its first message. Otherwise it equals ``cursor``.
+    ``browsed_in_logical_order`` is whether the cursor's last move was in logical order, or None before the first move.
     ``default_put_response`` is the value that DEFPRESP had at MQOPEN. ``topic_string`` is a topic's string. ``subscription`` is
     the subscription that MQSUB opened. ``route`` is set if messages can go to another queue manager. ``waits`` is set while an
     MQGET with this handle waits. ``changed`` is set after a command has made the handle invalid for all calls except MQCLOSE.

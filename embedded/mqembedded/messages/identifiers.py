@@ -32,7 +32,7 @@ class Identifiers:
         return self._prefix + serial if self._begin_with_name else serial + self._prefix
 
     def block(self) -> tuple[bytes, int, int]:
-        """Return a block of identifiers: its first identifier, the offset of an identifier's big-endian number, the block's size.
+        """Return a block of identifiers: the first identifier, the offset of its big-endian number, and the size of the block.
 
         ``identifier`` never returns an identifier from a block.
         """

@@ -107,10 +107,10 @@ def after(
 def put_refusal(
     state: GroupState, msg_flags: int, precedence: tuple[int, ...], *, persistent: bool, in_unit_of_work: bool
 ) -> int:
-    """Return the reason code if an MQPUT does not continue an unterminated group or logical message, else MQRC_NONE.
+    """Return the reason code if an MQPUT cannot continue an unterminated group or logical message, else MQRC_NONE.
 
-    With MQPMO_LOGICAL_ORDER the call fails with this reason code. Without it, the reason code is a warning if the previous call
-    had MQPMO_LOGICAL_ORDER, and is ignored otherwise (Table 2).
+    An MQPUT with MQPMO_LOGICAL_ORDER fails with this reason code. ``departure`` is for other MQPUTs, which get a warning if the
+    previous call had MQPMO_LOGICAL_ORDER (Table 2).
     """
     if not state.unterminated:
         return mq.MQRC_NONE
@@ -163,9 +163,9 @@ def departure(
     persistent: bool,
     in_unit_of_work: bool,
 ) -> int:
-    """Return the reason code if a call leaves an unterminated group, else MQRC_NONE.
+    """Return the reason code if a call does not continue an unterminated group or logical message, else MQRC_NONE.
 
-    The call continues the group if the call's message has the group's identifier. Otherwise the call leaves the group.
+    To continue, the message must be in the group or logical message, and have the same persistence and use of syncpoint.
     """
     if not state.unterminated:
         return mq.MQRC_NONE

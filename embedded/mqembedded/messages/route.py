@@ -24,7 +24,7 @@ from mqembedded.objects.definition import Definition
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The target of a message: the local queue that the message is put on, the names of its final queue, and the channel.
+    """The target of a message: the local queue that the message is put on, the final queue, its queue manager, and the channel.
 
     ``channel_name`` is None if the final queue is on this queue manager, and "" if the transmission queue is in no cluster.
     """
@@ -41,7 +41,7 @@ class Target:
         return self.channel_name is not None
 
     def transmitted(self, message: Message, identifier: bytes, bound: Bound | None = None) -> Message:
-        """Return a message in its form on the transmission queue; ``identifier`` is its MsgId. ``bound`` replaces the binding."""
+        """Return a message in its form on the transmission queue, with this MsgId. ``bound`` replaces the target's binding."""
         destination = (self.queue_name, self.q_mgr_name)
         return to_transmit(message, self.queue, destination, self.channel_name or "", bound or self.bound, identifier)
 
@@ -58,12 +58,12 @@ class Instances(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The route of the messages that are put with a handle: their queue, and how one of its instances is chosen.
+    """The route of the messages that are put with a handle. The route chooses an instance of their queue.
 
     Attributes:
         queue_name: the queue's name on its own queue manager.
         binding: the binding, which is an MQBND_* value.
-        fixed: the queue manager that all messages go to because of the binding or the MQOD, or "" if there is none.
+        fixed: the queue manager that the binding or the MQOD fixes for all messages; "" if their queue managers can differ.
         values: the opened object's attributes, which give the defaults for messages and the values for MQINQ.
         definition: the alias or remote queue that was opened; None if the cluster queue itself was opened.
         counted_on: the queue whose open counts include the handle: the local instance or a transmission queue.

@@ -1,4 +1,4 @@
-"""The segments of a logical message on a queue, and whether they are complete.
+"""Keeps the segments of the logical messages on a queue, and finds out which logical messages are complete.
 
 ``Chain`` keeps the segments that follow each other without a gap from offset 0. So it takes n steps to put, get or
 reassemble n segments, whether the offsets ascend or descend.
@@ -51,7 +51,7 @@ def key_of(message: PhysicalMessage) -> int:
 
 
 class Chain(Generic[P]):
-    """Segments by offset, and the run of segments without a gap that begins at offset 0.
+    """Segments by offset, and the run: the segments that follow each other without a gap from offset 0.
 
     If several segments have the same offset, only the first in delivery order counts.
     """
@@ -148,7 +148,7 @@ class Segments(Generic[P]):
         return [segment for chain in chains for segment in chain.at(offset)]
 
     def first_at(self, offset: int) -> list[P | None]:
-        """Return the message's own first segment and the first report at this offset. First means first in delivery order."""
+        """Return the first segment that is not a report and the first report, both at this offset and in delivery order."""
         return [self._chains[which].first_at(offset) for which in (NO_REPORT, ANY_REPORT) if which in self._chains]
 
     @property

@@ -3,7 +3,7 @@
 On a transmission queue a message has an MQXQH in front of its data. The MQXQH names the destination and contains the message's
 own descriptor in version 1. The fields of version 2, for groups and segments, are in an MQMDE after the MQXQH. The outer
 descriptor belongs to the transmission. In a cluster its CorrelId is the channel's name (as on SYSTEM.CLUSTER.TRANSMIT.QUEUE).
-Elsewhere it is the message's MsgId. Its ApplOriginData contains the message's binding, which IBM MQ keeps in a hidden place.
+Elsewhere its CorrelId is the message's MsgId. Its ApplOriginData contains the binding, which IBM MQ keeps in a hidden place.
 
 Source: IBM MQ, "MQXQH", "Message descriptors of messages on transmission queues". ``channels/sender.py`` sends these messages,
 ``channels/receiver.py`` receives them.

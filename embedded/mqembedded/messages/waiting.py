@@ -72,7 +72,7 @@ class WaitingCall(Generic[Found]):
         self.outcome: Found | Exception | None = None
 
     def look_again(self) -> None:
-        """Call ``look`` again, except if there is an outcome, or if ``look`` is running and has itself made the change."""
+        """Call ``look`` after a change of the queue, unless there is an outcome or ``look`` itself has just made the change."""
         if self.outcome is not None or self._looks:
             return
         self._looks = True

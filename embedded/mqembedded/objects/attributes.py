@@ -44,7 +44,7 @@ class Attribute:
 
     ``keywords`` maps MQSC words to numbers. If there are keywords, other numbers are allowed only if ``number_too`` is set.
     ``low`` and ``high`` limit a number. ``length`` is a character attribute's length in MQINQ, or 0 for an integer. ``types`` are
-    the queue types that have the attribute. If ``many`` is set, the value has several words: text with commas, or a list in PCF.
+    the queue types that have the attribute. With ``many``, a value is several words with commas between them, or in PCF a list.
     """
 
     selector: int
@@ -101,7 +101,7 @@ class Attribute:
         return [self.keywords[word] for word in str(words).split(",")]
 
     def words(self, numbers: Iterable[object]) -> str:
-        """Return the words for these numbers, as text with commas. A number without a word, which is illegal, becomes digits."""
+        """Return the words for these numbers, as text with commas. An illegal number, which has no word, becomes digits."""
         known = {number: word for word, number in self.keywords.items()}
         return ",".join(known.get(number, str(number)) if isinstance(number, int) else "" for number in numbers)
 

@@ -147,7 +147,7 @@ def _pattern(profile: str) -> re.Pattern[str]:
 
 
 def starred(parts: Sequence[str], run: str) -> str:
-    """Return the regular expression for ``parts``, joined by asterisks. An asterisk matches the expression ``run``.
+    """Return a regular expression: the expressions ``parts`` with asterisks between them. ``run`` is an asterisk's expression.
 
     Each part except the last matches only at its first possible place, so that the match does not try all combinations of places.
     """
@@ -168,7 +168,7 @@ class Authorities:
     """The authority records of a queue manager. Callers hold the queue manager's lock."""
 
     def __init__(self, store: Store, *, of_groups: bool = False) -> None:
-        """Load the records. ``of_groups`` applies users' records to their primary groups (IBM MQ, "Installable services")."""
+        """Load the records. With ``of_groups``, primary groups get their users' records (IBM MQ, "Installable services")."""
         self._store = store
         self._of_groups = of_groups
         self._records: dict[RecordKey, frozenset[str]] = {}
@@ -183,7 +183,7 @@ class Authorities:
         return sorted(self._records.items())
 
     def change(self, key: RecordKey, add: Iterable[str], remove: Iterable[str]) -> None:
-        """Add authorities to a record, then remove others. The record is created if needed, and stays even if it is empty.
+        """Add authorities to a record, then remove those in ``remove``. A missing record is created. An empty record stays.
 
         Raises:
             ValueError: objects of this type have no such authority.
@@ -222,7 +222,7 @@ class Authorities:
         return frozenset().union(*(self._of_entity(entity, object_type, name) for entity in self.entities_of(user)))
 
     def entities_of(self, user: str) -> tuple[Entity, ...]:
-        """Return those entities of a user that can have records."""
+        """Return the entities whose records apply to a user. With ``of_groups`` they include the primary group."""
         own = Entity("GROUP", _primary_group(user))
         return tuple(dict.fromkeys((*entities_of(user), *([own] if self._of_groups else ()))))
 

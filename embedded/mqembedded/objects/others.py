@@ -109,7 +109,7 @@ class Objects:
     ) -> None:
         """Define an object. Raises CatalogueError.
 
-        If ``values`` lacks an attribute, its value comes from the object ``like``, or else from the kind's default object.
+        An attribute that ``values`` lacks comes from the object ``like`` or, without ``like``, from the kind's default object.
         """
         if not (_CHANNEL_NAME if kind is Kind.CHANNEL else OBJECT_NAME).fullmatch(name):
             raise CatalogueError(_REASONS[kind][2], f"{name!r} is not a legal name of a {kind.value}")

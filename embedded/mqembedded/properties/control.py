@@ -103,7 +103,7 @@ class Presented:
     in_handle: PropertySet | None = None
 
     def with_header(self, md: bytes, data: bytes, form: rfh2.Form = rfh2.NATIVE) -> tuple[bytes, bytes]:
-        """Return descriptor and data. If ``in_header`` is set, an MQRFH2 is in front of the data, which is already converted."""
+        """Return descriptor and data, with an MQRFH2 in front if ``in_header`` is set. Any conversion of the data comes first."""
         if self.in_header is None:
             return md, data
         header = rfh2.packed(kept(self.in_header), *describes(md), form=form)

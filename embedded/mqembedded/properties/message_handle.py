@@ -41,7 +41,7 @@ class MessageHandle:
         self.md = md
 
     def descriptor_field(self, path: Path) -> Property:
-        """Return a descriptor field of the message that MQGET has got. ``path`` belongs to a name such as ``Root.MQMD.MsgId``.
+        """Return a descriptor field of the message that MQGET has got. ``path`` is the path of a name like ``Root.MQMD.MsgId``.
 
         Character fields keep their trailing blanks; MQBYTEn fields are byte strings (IBM MQ lists the types at reason code 2473).
 

@@ -5,7 +5,7 @@ is a folder (``folders.py``). On a queue, a message's properties are stored in t
 the form in which properties are delivered.
 
 Source: IBM MQ, "MQRFH2" and its fields, reason codes 2334 and 2421. Unverified: which of the two codes MQPUT returns for a fault;
-MQPUT checks only property folders.
+that MQPUT checks only property folders.
 """
 
 from __future__ import annotations

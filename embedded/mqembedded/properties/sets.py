@@ -217,7 +217,7 @@ class PropertySet:
         return sum(len(".".join(one.path).encode()) + _length(one) for one in self)
 
     def is_compatible(self) -> bool:
-        """Return whether MQPROP_COMPATIBILITY delivers the properties. One or more must be in a folder that JMS programs know."""
+        """Return whether MQPROP_COMPATIBILITY delivers the properties. At least one must be in a folder known to JMS programs."""
         return any(one.path[0] in COMPATIBLE_FOLDERS for one in self)
 
 

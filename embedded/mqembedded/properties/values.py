@@ -132,7 +132,7 @@ def convert(kind: int, value: PropertyValue, wanted: int) -> PropertyValue:
 
 
 def text(kind: int, value: PropertyValue) -> str:
-    """Return a value as the text to which the type conversion of MQINQMP converts it."""
+    """Return the text that the type conversion of MQINQMP makes of a value."""
     if isinstance(value, bytes):
         return value.hex().upper()
     if kind == mq.MQTYPE_BOOLEAN:

@@ -157,7 +157,7 @@ def _number(values: Mapping[int, SubscriptionValue], selector: int) -> int:
 
 
 def _with(attributes: SubscriptionAttributes, values: Mapping[int, SubscriptionValue]) -> SubscriptionAttributes:
-    """Return a subscription's attributes with these new values. Only attributes that can change at any time are changed."""
+    """Return a subscription's attributes with these new values. Values of attributes that cannot be altered are ignored."""
     changed = attributes
     for selector, value in values.items():
         if selector == pcf.MQBACF_DESTINATION_CORREL_ID:

@@ -1,4 +1,4 @@
-"""Copies of publications for subscriptions: the queue of a copy, and its fields that differ from the publication.
+"""Copies of publications for subscriptions: a copy's queue, and the fields in which a copy differs from the publication.
 
 ``publishing.py`` decides which subscriptions get a copy.
 
@@ -29,7 +29,7 @@ TOPIC_STRING, USER_DATA, IS_RETAINED = map(path_of, ("MQTopicString", "MQSubUser
 def destination(
     q_mgr: QueueManager, subscription: Subscription, length: int, delivered: dict[Queue, int]
 ) -> Queue | None:
-    """Return a subscription's queue, or None if it cannot take ``length`` bytes. ``delivered`` counts earlier copies by queue."""
+    """Return a subscription's queue, or None if the queue cannot take ``length`` bytes. ``delivered`` counts copies by queue."""
     try:
         queue, named = q_mgr.catalogue.resolve(subscription.attributes.queue)
     except CatalogueError:

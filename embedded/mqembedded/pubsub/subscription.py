@@ -93,7 +93,7 @@ class Subscription:
 
     @property
     def significance(self) -> tuple[bool, int]:
-        """A sort key: "no wildcards", then the topic string's length. A group's subscription with the highest key is chosen."""
+        """Whether the topic string has no wildcards, and its length. In a subscription group, the highest value is chosen."""
         attributes = self.attributes
         return not has_wildcards(attributes.topic_string, attributes.wildcards), len(attributes.topic_string)
 

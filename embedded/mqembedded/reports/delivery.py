@@ -3,7 +3,7 @@
 A report goes to the reply-to queue. If that queue does not take the report, it goes to the dead-letter queue with an MQDLH in
 front. If the dead-letter queue does not take it either, the report is dropped. COD and expiration reports require that the
 user of the reported message has PUT and PASSID for the reply-to queue (IBM MQ, "Message context"). Other reports require this if
-the reading ``OTHER_REPORTS_NEED_AUTHORITY`` is true. As for MQOPEN, the profile of the queue or of the transmission queue counts.
+the reading ``OTHER_REPORTS_NEED_AUTHORITY`` is true. MQOPEN checks the same profile: the queue's or transmission queue's.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ def delivered(
     *,
     needs_authority: bool,
 ) -> list[Message]:
-    """Make a message for the reply-to queue, or else for the dead-letter queue. Count the put, and return the message in a list.
+    """Make a message for the reply-to queue, count the put, and return the message in a list.
 
-    The list is empty if neither takes it. With ``needs_authority``, the user in ``md`` needs authority for the reply-to queue.
+    If that queue refuses the message, the dead-letter queue gets it, unless ``md`` has MQRO_DISCARD_MSG. If no queue takes it,
+    the list is empty. With ``needs_authority``, the user in ``md`` needs authority for the reply-to queue.
     """
     try:
         target = q_mgr.cluster.addressed(reply_to_q, reply_to_q_mgr)

@@ -177,7 +177,7 @@ def forget(messages: Iterable[Message]) -> None:
 
 
 def publish(messages: Iterable[Message]) -> None:
-    """Make reports available after they were written. Callers hold the lock."""
+    """Make reports available that have been written. Callers hold the lock."""
     for message in messages:
         message.queue.make_available((message,))
 
