@@ -169,7 +169,7 @@ CALLERS_OWN: dict[str, tuple[tuple[int, int], ...]] = {
 
 
 def table_digest() -> str:
-    """Return the digest (16 hexadecimal digits) of verbs and structure lengths. Both ends of a connection need the same digest."""
+    """Return the digest (16 hexadecimal digits) of verbs and structure lengths. Both ends of a connection need the same one."""
     text = "numbers first" + repr(
         [(v.name, v.code, [(f.name, f.kind) for f in v.request], [(f.name, f.kind) for f in v.reply]) for v in VERBS]
     )
