@@ -195,7 +195,7 @@ class Catalogue:
         self._keep(altered)
 
     def delete(self, kind: int | None, name: str, *, purge: bool = False) -> None:
-        """Delete a queue of type ``kind`` (None means any type). With ``purge``, the queue can have messages.
+        """Delete a queue of type ``kind`` (None means any type). ``purge`` also deletes a queue that has messages.
 
         Raises:
             CatalogueError: MQRC_UNKNOWN_OBJECT_NAME, MQRCCF_OBJECT_WRONG_TYPE, MQRC_OBJECT_IN_USE, MQRC_Q_NOT_EMPTY.

@@ -7,9 +7,9 @@ Source: IBM's Character Data Representation Architecture. ``_NAMES`` has the pag
 a page with ``codecs.register``. Tables for EBCDIC with double-byte characters (930, 939, 1390, 1399, 935, 1388, 933, 1364, 937,
 1371) are missing, because each has some ten thousand characters in no regular order.
 
-The PyPI package ebcdic does not replace the tables. The package is pure Python and maintained, but common pages would then depend
-on an optional package. ebcdic also decodes X'15' as a line feed, lacks 1153 to 1158, and has no double-byte pages either. If an
-application imports ebcdic, the package's other pages (290, 420, 833, 838, 1097) work here, too.
+This module does not use the PyPI package ebcdic (pure Python, maintained), so that common pages do not depend on an optional
+package. ebcdic also decodes X'15' as a line feed, lacks 1153 to 1158, and has no double-byte pages either. If an application
+imports ebcdic, the package's other pages (290, 420, 833, 838, 1097) work here, too.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Origin:
 
     @property
     def is_reconnectable(self) -> bool:
-        """Whether the application asked for automatic reconnection, which the embedded client library never does."""
+        """Whether the application asked for automatic reconnection. The embedded client library never reconnects."""
         return bool(self.connect_options & (mq.MQCNO_RECONNECT | mq.MQCNO_RECONNECT_Q_MGR))
 
     @property

@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 
 def printable(text: str) -> str:
-    """Return text in which ``?`` replaces each control character, and each character that changes the direction of text."""
+    """Return text in which ``?`` replaces all characters that Python does not consider printable, such as control characters."""
     return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
 
 

@@ -77,7 +77,7 @@ class QueueManager:
         Args:
             name: queue manager name, at most 48 characters.
             data: a directory that no other queue manager uses.
-            users: passwords by user. Other credentials are refused. The default user is MCAUSER, or else ``ADMINISTRATOR``.
+            users: passwords by user. Other credentials are refused. No user means MCAUSER (if blank, ``ADMINISTRATOR``).
             platform: the rules that apply where platforms differ.
             readings: choices of behaviour that IBM's documentation leaves open.
         """
@@ -158,7 +158,7 @@ class QueueManager:
         heartbeats: Heartbeats = NO_HEARTBEATS,
         hang_up: Callable[[], None] | None = None,
     ) -> Connection:
-        """Connect an application, as MQCONNX does. ``heartbeats`` has the client's settings. A local binding has no channel.
+        """Connect an application, as MQCONNX does. ``heartbeats`` has the client's settings. A local binding passes no channel.
 
         Raises:
             Failed: MQRC_Q_MGR_QUIESCING, MQRC_Q_MGR_NAME_ERROR, MQRC_UNKNOWN_CHANNEL_NAME, MQRC_CHANNEL_NOT_AVAILABLE,
@@ -362,7 +362,7 @@ class QueueManager:
         return mq.MQCC_OK, mq.MQRC_NONE, []
 
     def back_out(self, connection: Connection) -> Answer:
-        """Back out: remove the puts, return the got messages to their places with BackoutCount + 1, restore group states."""
+        """Undo the unit of work's puts and gets, and restore group states. Add 1 to BackoutCount of messages that were got."""
         with self.lock:
             unit, connection.unit_of_work = connection.unit_of_work, None
         if unit is not None:
@@ -441,7 +441,7 @@ class QueueManager:
         return self._clock[1], self._clock[2]
 
     def token(self, message: Message) -> bytes:
-        """Return the 16 bytes of the message token, which identifies a message until the queue manager ends."""
+        """Return the message's token: 16 bytes that identify the message until the queue manager ends."""
         return self.token_prefix + message.position.to_bytes(8, "big")
 
     def position(self, token: bytes) -> int:

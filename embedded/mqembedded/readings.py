@@ -291,7 +291,7 @@ class Readings:
             cleanup_gap_s: seconds between closing the handles and backing out, if "closes handles, then backs out" is chosen.
 
         Raises:
-            ReadingError: there is no such reading or value.
+            ReadingError: there is no such reading or value, or ``cleanup_gap_s`` is negative.
         """
         self.chosen = dict(chosen or {})
         self.cleanup_gap_s = cleanup_gap_s

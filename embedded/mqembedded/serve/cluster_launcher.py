@@ -31,7 +31,7 @@ def queue_manager(
         described: the cluster.
         entry: the queue manager.
         data: the cluster's directory, where the members exchange files. If ``entry`` names no data directory, the queue manager's
-            data is here, too.
+            data is in a folder of this directory.
         mqsc: MQSC files that the queue manager reads before the MQSC files of the cluster file.
         users: passwords by user.
         log_level: the level of the server's log on standard error.

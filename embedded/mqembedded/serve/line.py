@@ -1,7 +1,7 @@
 """Heartbeats of the server: the line to one client, and the thread that sends heartbeats on all lines.
 
 The client reads only during a call, so the server sends heartbeats only during calls. Any data from the client proves that the
-client is alive. Between calls, the socket's timeout detects a silent client. While an MQGET waits, ``waiter.py`` does.
+client is alive. Between calls, the socket's timeout detects a silent client. While an MQGET waits, ``waiter.py`` does this.
 
 ``heartbeats.py`` has the intervals.
 """

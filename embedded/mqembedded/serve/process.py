@@ -70,7 +70,7 @@ def run(
         users: passwords by user.
         platform: the rules that apply where platforms differ.
         ready: a function that ``run`` calls with host, port and server as soon as the server accepts connections.
-        until: a function to which ``run`` passes a function that stops the server, for callers that do not use signals.
+        until: a function that ``run`` calls once. Its argument is a function that stops the server, as a signal would.
         command_server: whether the queue manager answers PCF commands.
         membership: the queue manager's cluster; None means that the queue manager is in no cluster.
         readings: choices of behaviour that IBM's documentation leaves open.

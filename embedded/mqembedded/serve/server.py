@@ -2,8 +2,8 @@
 
 The server listens on loopback only. A thread reads a frame, calls the verb, and writes the answer. While an MQGET waits, its
 thread also watches the socket. So if the application dies, the server notices at once, and backs out the application's unit of
-work. If descriptors or threads run out, the server closes old connections that have not sent an MQCONNX (``strangers.py``), so
-that it can accept new connections.
+work. If descriptors or threads run out, the server closes the oldest connections without an MQCONNX or token (``strangers.py``),
+so that it can accept new connections.
 
 ``verb_table.py`` has the functions that carry out the verbs. ``process.py`` has the server's process.
 """
@@ -79,8 +79,8 @@ class _Client:
 class Server:
     """The server of one queue manager. Control and channel commands must contain ``token``.
 
-    If ``access_key`` is not empty, only applications that have the key in their environment can connect. The delay
-    of all data in each direction is ``latency_s``, in seconds.
+    If ``access_key`` is not empty, only applications that have the key in their environment can connect.
+    ``latency_s`` delays all data in each direction.
     """
 
     q_mgr: QueueManager
@@ -153,7 +153,7 @@ class Server:
             self._threads.add(thread)
 
     def _make_room(self, error: Exception) -> None:
-        """Log that a connection could not be accepted, disconnect strangers, and wait a moment for their threads to end."""
+        """Log that a connection could not be accepted, disconnect ``Strangers``, and give their threads a moment to end."""
         if self._stopping:
             return
         now_s = time.monotonic()

@@ -1,4 +1,4 @@
-"""Strangers: network connections that have not sent an MQCONNX yet. The server can disconnect them if resources run out.
+"""Strangers: network connections whose peers have not introduced themselves with an MQCONNX or the server's token.
 
 A stranger takes a file descriptor and a thread, and must introduce itself within some seconds. If descriptors or threads run out,
 the server disconnects the oldest strangers. An application introduces itself at once, so old strangers are probably not

@@ -101,7 +101,7 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class ChannelState:
-    """The stored state of one end of a channel: the number of the last batch, and which of its messages are in doubt.
+    """The stored state of one end of a channel: the number of the last batch, and the positions of its messages in doubt.
 
     At the sending end, ``partner`` is a queue manager's name. At the receiving end, ``partner`` is the sender's identifier, and
     no message is in doubt.

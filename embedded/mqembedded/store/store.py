@@ -373,7 +373,7 @@ class Store:
 
 
 def _create(files: StoreFiles, q_mgr_name: str) -> None:
-    """Create the database of a new queue manager under a temporary name first, so that it never exists only in part."""
+    """Create the database of a new queue manager under a temporary name, and rename the database when it is complete."""
     handle, name = tempfile.mkstemp(dir=files.directory, prefix=".new-")
     os.close(handle)
     try:

@@ -1,6 +1,6 @@
 """Support for tests with pymqi, ibmmq or both, on an embedded queue manager, IBM's container or an existing queue manager.
 
-``mqembedded.testing.plugin`` is a pytest plugin. A test suite loads it in its ``conftest.py``, or with ``-p``::
+``mqembedded.testing.plugin`` is a pytest plugin. A test suite loads it with ``-p``, or in its ``conftest.py``::
 
     pytest_plugins = ["mqembedded.testing.plugin"]
 

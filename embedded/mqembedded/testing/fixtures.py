@@ -109,10 +109,10 @@ def _left(_any_binding: Any, _keeper: Any) -> Iterator[list[Any]]:
 def make_queue(
     request: pytest.FixtureRequest, mq: QueueManagerUnderTest, _any_binding: Any, _keeper: Any, _left: list[Any]
 ) -> Iterator[MakeQueue]:
-    """A function that makes an empty queue from a model queue (by default, a permanent dynamic queue) and returns the new name.
+    """A function that makes an empty queue from a model queue (by default, a permanent dynamic queue) and returns its name.
 
     After the test, the fixture deletes the queues with their messages. The test must have closed the queues by then, so a fixture
-    that opens queues should depend on ``make_queue``. After a failed test, the fixture does not wait and reports no second error.
+    that opens queues should depend on ``make_queue``. After a failed test, the fixture ignores queues that cannot be deleted.
     """
     opened: list[Any] = []
 

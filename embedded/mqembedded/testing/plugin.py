@@ -97,7 +97,7 @@ def _where(config: pytest.Config, names: Sequence[str]) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-    """Mark tests that control an embedded queue manager, and skip tests that need another queue manager."""
+    """Mark tests that control an embedded queue manager, and skip tests that cannot use the chosen queue manager."""
     embedded = config.getoption("--mq") == provision.EMBEDDED
     unwanted, why = ("real", "needs IBM MQ") if embedded else ("embedded", "needs --mq=embedded")
     for item in items:
@@ -116,13 +116,13 @@ def pytest_runtest_call(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
-    """Record in a test's stash that the test ended in an error. The fixtures that clean up after the test need this."""
+    """Record in a test's stash that the test raised an exception. The fixtures that clean up after the test need this."""
     if call.excinfo is not None:
         item.stash[FAILED] = True
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that has the fixture ``binding`` with each binding. Run a test marked ``one_binding`` with the first only."""
+    """Run each test that uses ``binding`` once per binding, or only with the first binding if it is marked ``one_binding``."""
     if "binding" in metafunc.fixturenames:
         names = bindings(metafunc.config.getoption("--mqi"))
         if metafunc.definition.get_closest_marker("one_binding"):

@@ -47,7 +47,7 @@ class Wanted:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the test run starts an embedded queue manager. An IMITATION has only the objects of IBM's image."""
+        """Whether the test run starts an embedded queue manager. An IMITATION is embedded, and is set up like IBM's image."""
         return self.kind in (EMBEDDED, IMITATION)
 
     @property

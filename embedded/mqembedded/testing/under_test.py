@@ -1,4 +1,4 @@
-"""The queue manager under test: its address, how to connect to it, and whether it is IBM MQ.
+"""Describes the queue manager under test, connects to it, and finds out whether it is IBM MQ.
 
 The client library in the process shows whether the queue manager is IBM MQ, because the embedded library cannot reach IBM MQ, and
 IBM's library cannot reach the embedded queue manager. ``provision.py`` starts queue managers.
@@ -50,7 +50,7 @@ class QueueManagerUnderTest:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether this queue manager is embedded, whoever started it. This is known only after a binding has been imported."""
+        """Whether this queue manager is embedded. Unless the plugin started it, this is known only after a binding's import."""
         return self.queue_manager is not None or embedded_client()
 
     def environment(self) -> dict[str, str]:
@@ -74,7 +74,7 @@ class QueueManagerUnderTest:
         return {**embedded, **{name: value for name, value in given.items() if value}}
 
     def connect(self, binding: Any) -> Any:
-        """Return the binding's ``QueueManager``, connected. It never disconnects by itself, because MQDISC would commit."""
+        """Connect, and return the binding's ``QueueManager``. It never disconnects by itself, because MQDISC would commit."""
         q_mgr = binding.QueueManager(None, disconnect_on_exit=False)
         cd = binding.CD()
         cd.ChannelName = self.channel.encode()

@@ -104,7 +104,7 @@ def empty_reply_values(verb: Verb) -> list[Any]:
 
 
 class FrameTimeout(FrameError):
-    """A peer did not introduce itself in time, or was silent for longer than its heartbeats allow."""
+    """``trust`` was not called for a peer in time, or a peer was silent for longer than its heartbeats allow."""
 
 
 def after_heartbeats(received: bytes) -> bytes:

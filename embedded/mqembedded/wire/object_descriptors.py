@@ -30,7 +30,7 @@ class VariableString:
     ccsid: int
 
     def is_well_formed(self, text: bytes) -> bool:
-        """Return whether this MQCHARV can describe this text. The client cuts a longer text to the limit plus one byte."""
+        """Return whether this MQCHARV can describe this text. The client sends at most ``LONGEST_TEXT`` + 1 bytes of it."""
         if self.pointer and self.offset:
             return False
         if self.length > 0 and not (self.pointer or self.offset):

@@ -235,7 +235,7 @@ def as_version_1(stored: bytes, data: bytes, *, always: bool = False) -> tuple[b
 
 
 def take_extension(md: MessageDescriptor, data: bytes) -> bytes:
-    """Move the fields of an MQMDE in front of ``data`` into a version 1 descriptor; return the data after the MQMDE.
+    """Move the fields of the MQMDE at the beginning of ``data`` into a version 1 descriptor; return the data after the MQMDE.
 
     Raises:
         StructureError: the descriptor announces an MQMDE, but the data has no well-formed MQMDE (MQRC_MDE_ERROR).

@@ -1,8 +1,8 @@
 """The verb table: the form of every MQI call between the C library and the queue manager.
 
-The table is the single source of the wire format. ``libmqm/build.py`` generates ``verbs.h`` from the table: typed C functions to
-encode requests and decode replies. So the C compiler checks the library against the table. ``frames.py`` reads the table at run
-time. A connection's first frame has the table's digest, and the server refuses a library with another digest.
+The table is the single source of the wire format. ``libmqm/build.py`` generates ``verbs.h`` from the table, with typed C
+functions that encode requests and decode replies. So the C compiler checks the library against the table. ``frames.py`` reads the
+table at run time. A connection's first frame has the table's digest, and the server refuses a library with another digest.
 
 ``calls/`` carries out the verbs. ``frames.py`` and ``serve/server.py`` transport frames.
 """
@@ -169,7 +169,7 @@ CALLERS_OWN: dict[str, tuple[tuple[int, int], ...]] = {
 
 
 def table_digest() -> str:
-    """Return the digest of verbs and structure lengths, 16 hexadecimal digits. Both ends of a connection need the same digest."""
+    """Return the digest (16 hexadecimal digits) of verbs and structure lengths. Both ends of a connection need the same one."""
     text = "numbers first" + repr(
         [(v.name, v.code, [(f.name, f.kind) for f in v.request], [(f.name, f.kind) for f in v.reply]) for v in VERBS]
     )
