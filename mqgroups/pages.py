@@ -1,14 +1,14 @@
 """An HTTP server with pages for probes, Prometheus and browsers.
 
 A client that sends half a request occupies a thread and a file descriptor of this process. So the server closes silent
-connections. If there are too many, it closes the oldest connection, and not the new one, which may be a probe.
+connections. If too many connections are open, it closes the oldest connection, and not the new one, which may be a probe.
 
 With DNS rebinding, the host name of a web site resolves to the address of this server. A browser then lets that site read the
 pages here. So the server answers only if the Host header has an IP address, this machine's name, a name without a dot (only
-local hosts, such as containers, have such names), or a name in MQGROUPS_HTTP_NAMES, such as a proxy's.
+local hosts, such as containers, have such names), or a name in MQGROUPS_HTTP_NAMES, such as that of a proxy.
 
-This module writes the metrics without prometheus_client, because they are a few lines without escapes, and that package exports
-only its own registry.
+This module writes the metrics itself. They are a few lines in which nothing needs an escape, and prometheus_client exports only
+its own registry.
 """
 
 from __future__ import annotations

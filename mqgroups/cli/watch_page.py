@@ -62,7 +62,7 @@ class WatchPages:
         }
 
     def show(self, seen: Seen, pause_s: float) -> None:
-        """Show this look from now on. The next look begins after ``pause_s``."""
+        """Show ``seen`` until the next call, which follows after ``pause_s``."""
         self._shown = seen, pause_s, time.monotonic()
 
     def _look(self) -> Page:

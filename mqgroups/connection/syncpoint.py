@@ -37,7 +37,7 @@ class Own:
         return is_open
 
     def who_removes_records(self) -> str:
-        """Return who may have removed an owner's record, as part of an error text."""
+        """Return the part of an error text that says who may have removed an owner's record."""
         return "Another program has removed it"
 
 

@@ -37,7 +37,8 @@ functions take and return the ownerships of all owners, always in the same order
 the beginning of a unit of work (``unit_begun``), and each commit is followed by a check that the record is on the queue
 (``checks``). If the application has ended the unit of work early, the record is not there.
 
-kept, in_unit    how the record is stored after the last commit, and in an open unit of work that began by getting the record
+kept             how the record is stored after the last commit
+in_unit          how the record is stored in an open unit of work that began by getting it
 mark             identifies a record: unit of work, owner and epoch; ``own.marks`` are the marks that an owner's record can have
 anchor           a message that is on the queue as long as a record is; it shows that a hidden record exists (decision 17)
 units of work    decide when each function is called, and how often (``status/units_of_work.py``)

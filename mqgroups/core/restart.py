@@ -13,7 +13,7 @@ from mqgroups.core.status import Mark, RecordState, StatusRecord
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """The fields by which an owner that starts recognises its own record."""
+    """The fields by which an owner recognises its own record when it starts."""
 
     role: Role
     name: str

@@ -49,9 +49,9 @@ class RestOfGroup:
         self._seen = None
 
     def take(self, group_id: bytes, left: Left, *, again: bool) -> tuple[bytes, bytes] | None:
-        """Get one message of the rest in syncpoint. Return its MQMD and data, or ``None`` if the message is gone.
+        """Get one of the group's remaining messages, in syncpoint. Return its MQMD and data, or ``None`` if it is gone.
 
-        ``again``: whether to wait, because a lost connection has backed out the message. It may not be back yet. Raises MQIError.
+        ``again``: wait for the message, because the queue manager backs it out after a lost connection. Raises MQIError.
         """
         match = _MATCH
         if self._connection.platform != mq.MQPL_ZOS:

@@ -258,7 +258,7 @@ class Manifests:
         return found
 
     def hidden(self, manifests: Iterable[str]) -> frozenset[Key]:
-        """Return the keys of groups whose beginning another process may hide. Groups that a removal did not find are omitted."""
+        """Return the keys of groups whose first messages an open unit of work may hide, without groups that were not found."""
         found = (self._manifests[each] for each in manifests)
         return frozenset(key for manifest in found if not manifest.since for key in manifest.hidden)
 

@@ -59,7 +59,7 @@ def put_without_telling(
     before: list[object],
     put: Callable[[], Answer],
 ) -> Answer:
-    """Make an asynchronous put, record the outcome for MQSTAT, and return an asynchronous put's answer, even after a failure.
+    """Make an asynchronous put, and record its outcome for MQSTAT. The answer is the same whether or not the put has failed.
 
     Args:
         q_mgr: the queue manager.
@@ -68,7 +68,7 @@ def put_without_telling(
         md_raw: the MQMD as it was sent.
         pmo: the MQPMO as it was sent.
         before: the reply fields in front of the MQMD. MQPUT has none. MQPUT1 has the MQOD as it was sent.
-        put: a function that makes the put, and returns a synchronous put's answer, with MQMD and MQPMO last.
+        put: a function that makes the put, and returns its real answer, with MQMD and MQPMO last.
     """
     md = MessageDescriptor(md_raw)
     destination, default_persistence = _destination(q_mgr, name)

@@ -59,7 +59,7 @@ def default_backout_queue(queue: str) -> str:
 
 
 def status_definitions(template: str, names: Names) -> list[MQSCCommand]:
-    """Return the model of status queues, the data queue, its backout queue, and predefined status queues for ``names.name``."""
+    """Return the commands that define the data queue, its backout queue, and the model and status queues of ``names.name``."""
     found = [
         _named(template, "QMODEL", _STATUS_MODEL),
         _renamed_queue(

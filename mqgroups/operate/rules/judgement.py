@@ -229,9 +229,9 @@ def judged(group: GroupInspection | None, owners: Sequence[SeenOwner], around: S
 
 
 def works_elsewhere(owner: SeenOwner, at: BrowsedInstance, *, is_there: bool) -> bool:
-    """Return whether a stopped owner uses a queue other than the browsed one, because a queue or an alias's target has changed.
+    """Return whether a stopped owner uses another queue than the browsed one, for example after a change of an alias's target.
 
-    ``is_there``: whether the browsed queue has messages of the group. If not, only a producer's record shows where they were put.
+    ``is_there``: whether the browsed queue has messages of the group. If it has none, only a producer's record shows their queue.
     """
     here = (at.queue, at.resolved_q_name)
     record = owner.record

@@ -1,7 +1,7 @@
 """How to correct a group or an owner: lines that a person can carry out after replacing the words in capitals.
 
-A line is a command of the shell or of MQSC, or a sentence, or ``start`` or ``end`` with the role and name of a program. A line
-that ends with a colon is a condition for the lines up to the next condition. Afterwards ``doctor`` shows what is still wrong.
+A line is a command for the shell or for MQSC, a sentence, or the word ``start`` or ``end`` and a program's role and name. A line
+with a colon at its end is a condition for the lines up to the next condition. Afterwards ``doctor`` shows what is still wrong.
 
 No line starts a program whose record may be lost, because the program would put or get committed messages again.
 """
