@@ -100,11 +100,11 @@ def salvage_owner(
         group_id: the GroupId, 24 bytes. By default, the only group on the queue that may have been interrupted.
         checkpoint: the application's checkpoint, to be written into the record.
         accept: the checks to override. Override a check only if you know what it cannot find out. ``"in-use"``: other programs
-            have the queue open or its messages in units of work, or this cannot be found out. You know that these programs do not
-            work with this group. ``"other-owners"``: not all other status queues can be found or read. You know that no other
-            owner has this group. ``"begun"``: the first messages of a producer's group are gone. You know that a consumer got them
-            in sequence. ``"nothing-interrupted"``: no group is interrupted. Unreadable messages are moved away. A given checkpoint
-            is written.
+            have the queue open or its messages in units of work, or this cannot be found out. You know that these programs do
+            not work with this group. ``"other-owners"``: not all other status queues can be found or read. You know that no
+            other owner has this group. ``"begun"``: the first messages of a producer's group are gone. You know that a consumer
+            got them in sequence. ``"nothing-interrupted"``: no group is interrupted. Unreadable messages are moved away. A
+            given checkpoint is written.
         other_status_queues: status queues of other owners on this queue manager. Their records are read, because a group has only
             one owner. The command server lists ``MQGROUPS.PUT.*``, ``MQGROUPS.SHARED.*`` and ``MQGROUPS.GET.*``. If this user is
             not allowed to ask the command server, give all status queues.
