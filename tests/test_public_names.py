@@ -107,18 +107,17 @@ def test_an_editor_shows_what_each_field_of_a_value_is():
     clear = {"Finding.severity", "Judgement.around", "Judgement.cause", "SeenOwner.state"}
     of_mqmd = "group_id msg_seq_number offset msg_flags persistence backout_count put_appl_name user msg_id"
     clear |= {f"Browsed.{name}" for name in of_mqmd.split()}
-    values = {
-        name
-        for room, name in CLASSES
-        if dataclasses.is_dataclass(cls := getattr(room, name)) and not issubclass(cls, Settings)
-    }
+    public: dict[str, type] = {name: getattr(room, name) for room, name in CLASSES}
+    values = {name for name, cls in public.items() if dataclasses.is_dataclass(cls) and not issubclass(cls, Settings)}
     trees = [ast.parse(file.read_text()) for file in Path(mqgroups.__file__).parent.rglob("*.py")]
     without = set()
-    for cls in (each for tree in trees for each in tree.body if isinstance(each, ast.ClassDef) and each.name in values):
-        for field, below in itertools.pairwise([*cls.body, ast.Pass()]):
-            if isinstance(field, ast.AnnAssign) and not field.target.id.startswith("_"):
+    for made in (
+        each for tree in trees for each in tree.body if isinstance(each, ast.ClassDef) and each.name in values
+    ):
+        for field, below in itertools.pairwise([*made.body, ast.Pass()]):
+            if isinstance(field, ast.AnnAssign) and not (name := ast.unparse(field.target)).startswith("_"):
                 text = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
-                without |= set() if text else {f"{cls.name}.{field.target.id}"}
+                without |= set() if text else {f"{made.name}.{name}"}
     assert without == clear
 
 
