@@ -336,7 +336,7 @@ def _put_gone(judgement: Judgement) -> Iterator[str]:
     start = _start(producer, judgement.around)
     if start.startswith("start pipe"):
         yield start
-        yield "if no program without a record has got them, the new messages lack their beginning: correct this by hand"
+        yield "if no program has got the missing messages, the group lacks its beginning: correct this by hand"
     else:
         yield "if a consumer, or a program that keeps no record, has got them:"
         yield start
