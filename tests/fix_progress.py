@@ -8,7 +8,7 @@ import pytest
 
 _SAY_EVERY_S = 10
 _LEFT_OUT = """\
-Spark Connect, more killed drivers, large data   make test ARGS=--ci
+Spark Connect, more killed drivers, large data   make test ARGS=--nightly
 faults: these were a few, drawn from the seed    make faults SHORT=1, make faults; OF=workers, OF=spark
 the second binding, but for a few files          make test ARGS=--mqi=ibmmq
 mutations, more random calls, more bad input     make mutations, make fuzz OF=calls, make fuzz
@@ -17,7 +17,7 @@ IBM MQ                                           make first-contact, make test M
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--ci", action="store_true", help="run also what is marked ci, and otherwise only where it is named"
+        "--nightly", action="store_true", help="run also what is marked nightly, and otherwise only where it is named"
     )
 
 
@@ -34,8 +34,8 @@ def _is_whole(config):
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     """Leave out what takes long, where nobody asks for it."""
-    if _is_whole(config) and not config.option.ci:
-        left = [item for item in items if item.get_closest_marker("ci")]
+    if _is_whole(config) and not config.option.nightly:
+        left = [item for item in items if item.get_closest_marker("nightly")]
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left]
 

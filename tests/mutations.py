@@ -1136,7 +1136,7 @@ def killed_by(mutation: Mutation) -> str | None:
                 f"{mutation.name}: {mutation.file} has it {text.count(mutation.old)} times: {mutation.old!r}"
             )
         path.write_text(text.replace(mutation.old, mutation.new))
-        # What is marked ci is not in every run of the tests, and so it does not count.
+        # What is marked nightly is not in every run of the tests, and so it does not count.
         options = "-x -q -p no:randomly -p no:cacheprovider --mqi=pymqi -m 'not ci'"
         done = subprocess.run(
             f"{sys.executable} -m pytest {options} {mutation.tests}",

@@ -69,7 +69,7 @@ def test_every_python_that_is_promised_is_run(workflow, job):
 def test_the_second_binding_runs_all_tests_every_night():
     job = jobs(ROOT / ".github" / "workflows" / "nightly.yml")["second-binding"]
     assert job["env"] == {"MQGROUPS_MQI": "ibmmq"}
-    assert {"run": 'make test ARGS="--mqi=ibmmq --ci"'} in job["steps"]
+    assert {"run": 'make test ARGS="--mqi=ibmmq --nightly"'} in job["steps"]
 
 
 def test_ibm_mq_is_reached_through_both_bindings():

@@ -16,11 +16,11 @@ from tests.ownership.scenarios import BREAKS, HOLDS, LARGE, LARGER, owners
 
 BOUND = [
     *HOLDS,
-    *(pytest.param(holds, marks=pytest.mark.ci) for holds in LARGER),
+    *(pytest.param(holds, marks=pytest.mark.nightly) for holds in LARGER),
     *(LARGE if os.environ.get("MQGROUPS_OWNERSHIP_LARGE") else ()),
 ]
 WITHOUT = [
-    pytest.param(safety, marks=pytest.mark.ci) if breaks.is_large else safety for safety, breaks in BREAKS.items()
+    pytest.param(safety, marks=pytest.mark.nightly) if breaks.is_large else safety for safety, breaks in BREAKS.items()
 ]
 
 

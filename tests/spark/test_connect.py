@@ -17,7 +17,7 @@ LACKING = [package for package in NEEDED if importlib.util.find_spec(package) is
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.embedded,
-    pytest.mark.ci,
+    pytest.mark.nightly,
     pytest.mark.skipif(bool(LACKING), reason=f"Spark Connect needs pyspark[connect]: {LACKING} not installed"),
 ]
 

@@ -37,7 +37,7 @@ def micro_batch(spark):
     spark.sparkContext.setLocalProperty("sql.streaming.queryId", None)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_orders_are_joined_and_added_up(spark, owner, database, tmp_path):
     (tmp_path / "customers.csv").write_text("customer,country\nmiller,NO\nsmith,DK\nbrown,NO\n")
     for orders in (["miller 3", "smith 4"], ["brown 5", "nobody 6"]):

@@ -1,6 +1,6 @@
 """``examples/pipeline/pipeline.py`` as it is, while its driver, JVM and Python workers are killed at points of a micro-batch.
 
-With ``--ci``, and where this file is named as in ``make faults OF=spark``, at one after the other. ``make demo
+With ``--nightly``, and where this file is named as in ``make faults OF=spark``, at one after the other. ``make demo
 OF=pipeline-cluster`` kills executors, a worker and the queue manager, too.
 """
 
@@ -59,7 +59,7 @@ def groups():
     return found, good
 
 
-@pytest.mark.parametrize("kills", [[SAMPLE], pytest.param(KILLS, marks=pytest.mark.ci)], ids=["one", "all"])
+@pytest.mark.parametrize("kills", [[SAMPLE], pytest.param(KILLS, marks=pytest.mark.nightly)], ids=["one", "all"])
 def test_a_driver_that_is_killed_does_every_group_once(
     kills, own_queue_manager, spark_environment, monkeypatch, tmp_path
 ):

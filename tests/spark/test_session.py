@@ -134,7 +134,7 @@ def test_another_schema_and_an_option_that_cannot_be_are_named(spark, owner, mq_
     assert said in error_of(lambda: load(maxGroupsPerTriger="7"))
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_a_hundred_megabytes_in_one_group(owner, load):
     payload = os.urandom(4_000_000)
     with owner.producer(commit_every=5) as producer, producer.group() as group:
@@ -225,7 +225,7 @@ def test_groups_come_to_a_running_query_which_removes_them_when_it_is_idle(spark
     assert stream.run() == []
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_a_running_query_reads_groups_of_one_group_id_one_after_the_other(owner, stream):
     put_to(owner, b"G" * 24, (1, b"a1"), (2, b"a2."), (1, b"b1."))
     query = stream.start(trigger={"processingTime": "0 seconds"}, pollTimeoutMs="100")
@@ -268,7 +268,7 @@ USES = {
 }
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.parametrize("use", USES)
 def test_of_rows_that_are_not_used_only_a_partition_without_a_task_is_noticed(owner, stream, tmp_path, use):
     """Why a foreachBatch has to use all rows, as docs/spark/reading.md says: a task is not told how many of them Spark takes."""
@@ -372,7 +372,7 @@ def test_a_worker_that_is_killed_in_a_unit_of_work_is_followed_by_one_that_goes_
     assert target.depth() == 10
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_a_group_of_a_hundred_megabytes(spark, target):
     body = "CAST(concat('A:', lpad(msg_seq_number, 3, '0'), repeat('x', 2499995)) AS BINARY) AS value"
     frame = spark.range(1, 41).selectExpr("'A' AS group_key", "CAST(id AS INT) AS msg_seq_number")
@@ -448,7 +448,7 @@ def test_a_stream_write_makes_groups_of_each_micro_batch_once(spark, frame, targ
     assert records(target) == [("high-water mark", 1)]
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_two_writes_in_one_foreach_batch_are_two_batches_and_another_query_is_refused(
     frame, target, make_batches, files
 ):
@@ -509,7 +509,7 @@ def run_example(name, monkeypatch, argument, until):
 
 # It connects without user and password.
 @pytest.mark.embedded
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_the_example_that_reads_has_a_queue_in_files(spark, owner, tmp_path, monkeypatch, capfd):
     for rows in (["a1", "a2"], ["b1"]):
         with owner.producer(queue="ORDERS") as producer, producer.group() as group:

@@ -177,7 +177,7 @@ def test_the_other_build_waits_while_one_has_the_name(run, owner):
     assert told == "OwnerActive"
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @BOTH_WAYS
 def test_a_stream_and_a_sink_go_on(builds, program, owner, make_queue, mq, tmp_path, first, second):
     pytest.importorskip("pyspark", reason="pyspark is not installed")

@@ -115,7 +115,7 @@ def work(owner, tmp_path, opentelemetry):
     return run
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_workers_stop_in_time_without_a_collector(work):
     compose = yaml.safe_load((ROOT / "docker" / "app" / "compose.yaml").read_text())["x-environment"]
@@ -123,7 +123,7 @@ def test_workers_stop_in_time_without_a_collector(work):
     assert work(**given | {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{free_port()}"}) < 10
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_each_worker_sends_its_own_spans_and_metrics(owner, work):
     with collecting() as collector:
