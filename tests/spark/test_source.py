@@ -21,12 +21,12 @@ from tests.spark.model import Checkpoint, Clock
 from tests.spark.test_browse import put_pairs, put_stamped, put_to
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
-from pyspark.sql.streaming.datasource import ReadMaxRows
 
 from mqgroups.errors import MQIError, StatusQueueUnusable, mqi_error
 from mqgroups.spark import rows as rows_module
 from mqgroups.spark import stream_source
 from mqgroups.spark.batch_source import GroupBatchReader
+from mqgroups.spark.older import ReadMaxRows
 from mqgroups.spark.stream_source import GroupStreamReader
 from mqgroups.spark.taker import Taker
 
