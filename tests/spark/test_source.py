@@ -283,6 +283,9 @@ def test_an_idle_query_leaves_nothing_on_the_queue(owner, stream, available_now)
     put_pairs(owner, b"ab")
     found = stream.run(available_now=available_now, maxGroupsPerTrigger="1")
     assert found == [[[b"a1", b"a2"]], [[b"b1", b"b2"]]]
+    if not available_now:
+        # If a is still being removed at the last call, b stays until Spark calls again.
+        assert stream.run(available_now=False) == []
     assert owner.data() == []
 
 
@@ -324,6 +327,8 @@ def test_a_micro_batch_is_removed_while_the_next_one_is_planned_and_read(owner, 
     stream.checkpoint._process = process
     found = stream.run(available_now=False, maxGroupsPerTrigger="1")
     assert found == [[[b"a1", b"a2"]], [[b"b1", b"b2"]], [[b"c1", b"c2"]]]
+    # If b is still being removed at the last call, c stays. A query that goes on removes c, and reads nothing.
+    assert stream.run() == []
     assert owner.data() == []
 
 
