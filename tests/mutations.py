@@ -1137,7 +1137,7 @@ def killed_by(mutation: Mutation) -> str | None:
             )
         path.write_text(text.replace(mutation.old, mutation.new))
         # What is marked nightly is not in every run of the tests, and so it does not count.
-        options = "-x -q -p no:randomly -p no:cacheprovider --mqi=pymqi -m 'not ci'"
+        options = "-x -q -p no:randomly -p no:cacheprovider --mqi=pymqi -m 'not nightly'"
         done = subprocess.run(
             f"{sys.executable} -m pytest {options} {mutation.tests}",
             shell=True,
